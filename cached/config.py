@@ -1,0 +1,142 @@
+"""The daemon's settings: one YAML file, every key with its unit, default and reason.
+
+A key appears here with the code that obeys it. Unknown keys and bad values stop the start with the key's
+name, the value and what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Self
+
+import msgspec
+
+from cached import codec
+from cached.errors import Permanent
+
+DEFAULT_CONFIG = Path("/etc/cached/config.yaml")
+DEFAULT_ROOT = Path("/var/lib/cached")
+DEFAULT_SOCKET = Path("/run/cached/cached.sock")
+DEFAULT_PORT = 9417
+
+_UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_SPANS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Bytes(int):
+    """A number of bytes: 1048576, or text with a binary unit such as 64KiB, 16MiB, 1.5GiB."""
+
+    def __new__(cls, value: object) -> Self:
+        text = str(value).strip()
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", text)
+        if not match or match.group(2) not in _UNITS:
+            raise ValueError(f"{text!r} is not a size: write bytes, or KiB, MiB, GiB, TiB, such as 16MiB")
+        return super().__new__(cls, float(match.group(1)) * _UNITS[match.group(2)])
+
+
+class Seconds(float):
+    """A span of time: 30, or text with a unit such as 250ms, 30s, 10m, 1h."""
+
+    def __new__(cls, value: object) -> Self:
+        text = str(value).strip()
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)\s*([a-z]*)", text)
+        if not match or match.group(2) not in _SPANS:
+            raise ValueError(f"{text!r} is not a time span: write seconds, or ms, s, m, h, such as 30s")
+        return super().__new__(cls, float(match.group(1)) * _SPANS[match.group(2)])
+
+
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Where one URI prefix is served from. The longest matching prefix wins."""
+
+    prefix: str
+    """The URIs this rule covers, such as `s3://models-prod/`, `https://host/`, `file:///srv/models/`."""
+    endpoint: str | None = None
+    """The object store's address when it is not AWS itself, such as `https://s3.example.internal`."""
+    region: str | None = None
+    """The bucket's region. Default: what the ambient AWS configuration says, else us-east-1."""
+    ca_file: str | None = None
+    """A PEM bundle of the authorities to trust instead of the system's."""
+
+
+class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How long each wait may take. There is no limit on a whole download: models take hours on slow links."""
+
+    connect: Seconds = Seconds(10)
+    """For one TCP (and TLS) connection."""
+    first_byte: Seconds = Seconds(30)
+    """From a request to the first byte of its answer."""
+    stall_window: Seconds = Seconds(30)
+    """A connection that moves less than `stall_floor` a second over this long is dropped and replaced."""
+    stall_floor: Bytes = Bytes(64 << 10)
+    """Bytes a second. 64 KiB/s: below it one 16 MiB part takes over four minutes."""
+    no_progress: Seconds = Seconds(600)
+    """A file that gains no byte for this long fails with reason Stalled."""
+    retry_base: Seconds = Seconds(0.2)
+    """The first retry waits up to this long, each next twice as long (full jitter)."""
+    retry_cap: Seconds = Seconds(20)
+    """The longest wait between two tries, and the longest Retry-After that is obeyed in full."""
+
+
+class Transfer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How payload is fetched."""
+
+    workers: Annotated[int, msgspec.Meta(ge=1, le=8)] = 1
+    """Worker processes. One moves about 8 Gbit/s."""
+    connections: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
+    """Connections (each a thread) a worker."""
+    part: Bytes = Bytes(16 << 20)
+    """Bytes a ranged GET asks for. 16, 32 and 64 MiB cost the same CPU; smaller resumes finer."""
+    window: Bytes = Bytes(256 << 20)
+    """Bytes after which a file's parts are made durable and journaled."""
+    window_time: Seconds = Seconds(2)
+    """Time after which they are, whatever their size."""
+    hash_lag: Bytes = Bytes(256 << 20)
+    """How far a file's fetch may run ahead of its sha256 when several connections share it."""
+    attempts: Annotated[int, msgspec.Meta(ge=1, le=100)] = 8
+    """Tries of one part without any progress before its file fails."""
+    models: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
+    """Models downloaded at the same time; others wait as Queued."""
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The whole file."""
+
+    root: str = str(DEFAULT_ROOT)
+    """The cache root: one local file system, ext4 or xfs."""
+    socket: str = str(DEFAULT_SOCKET)
+    """The unix socket of the API."""
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = DEFAULT_PORT
+    """Port of metrics, health and the status page; 0 picks one."""
+    address: str = "127.0.0.1"
+    """Address that port listens on. The manifests set 0.0.0.0, so that the node's Prometheus reaches it."""
+    allow_root_filesystem: bool = True
+    """Whether the root may share the file system that holds `/`, where filling it harms the node."""
+    allow_network_filesystem: bool = False
+    """Network file systems break locking and hard links in ways that lose models."""
+    sources: tuple[Source, ...] = ()
+    """None listed: the ambient AWS chain serves any s3:// URI, and https:// needs no rule."""
+    timeouts: Timeouts = Timeouts()
+    transfer: Transfer = Transfer()
+
+
+def parse_config(text: str | bytes, *, where: str) -> Config:
+    """The settings in a YAML text. Raises Permanent that names the key, the value and what is allowed."""
+    try:
+        return codec.decode_yaml(text, Config) if text.strip() else Config()
+    except msgspec.MsgspecError as error:
+        raise Permanent(
+            f"{where}: {error}", hint="`cachectl config --defaults` prints every key with its default"
+        ) from error
+
+
+def load_config(path: Path | None) -> Config:
+    """The settings in `path`, or, without one, in /etc/cached/config.yaml if that exists, else the defaults."""
+    if path is None and not DEFAULT_CONFIG.exists():
+        return Config()
+    chosen = path or DEFAULT_CONFIG
+    try:
+        text = chosen.read_text()
+    except OSError as error:
+        raise Permanent(f"cannot read {chosen}: {error.strerror}", hint="check --config") from error
+    return parse_config(text, where=str(chosen))

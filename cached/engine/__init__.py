@@ -1,0 +1,1 @@
+"""The use cases: the only place where sources, transfer and store meet."""

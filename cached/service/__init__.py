@@ -1,0 +1,1 @@
+"""The daemon as others see it: HTTP on the unix socket, metrics and health on the port."""

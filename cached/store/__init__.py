@@ -1,0 +1,1 @@
+"""The content-addressed store below the cache root: ingest, blobs, trees, refs, recovery."""

@@ -1,0 +1,1 @@
+"""Payload: a control process plans, signs and journals; worker processes move the bytes."""
