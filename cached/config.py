@@ -86,7 +86,8 @@ class Transfer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     connections: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
     """Connections (each a thread) a worker."""
     part: Bytes = Bytes(16 << 20)
-    """Bytes a ranged GET asks for. 16, 32 and 64 MiB cost the same CPU; smaller resumes finer."""
+    """Bytes a ranged GET asks for, a multiple of 4 KiB (O_DIRECT writes whole blocks). 16, 32 and 64 MiB cost the
+    same CPU; smaller resumes finer."""
     window: Bytes = Bytes(256 << 20)
     """Bytes after which a file's parts are made durable and journaled."""
     window_time: Seconds = Seconds(2)
@@ -97,6 +98,10 @@ class Transfer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Tries of one part without any progress before its file fails."""
     models: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
     """Models downloaded at the same time; others wait as Queued."""
+
+    def __post_init__(self) -> None:
+        if self.part < 4096 or self.part % 4096:
+            raise ValueError(f"part is {self.part} bytes; it must be a multiple of 4096")
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

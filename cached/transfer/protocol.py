@@ -21,7 +21,7 @@ import msgspec
 from cached import codec
 from cached.sources.base import Request
 
-CHECKSUMS = Literal["crc32", "crc32c", "crc64nvme"]
+Checksum = Literal["crc32", "crc32c", "crc64nvme"]
 
 
 class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag=str.lower):
@@ -67,7 +67,7 @@ class Fetch(_Message, frozen=True):
     etag: str | None
     """Compared with the answer's ETag where it sends one; also sent as If-Match unless `request` has one."""
     digest: bool
-    checksum: CHECKSUMS | None
+    checksum: Checksum | None
 
 
 class Hash(_Message, frozen=True):
@@ -80,7 +80,7 @@ class Hash(_Message, frozen=True):
     offset: int
     length: int
     digest: bool
-    checksum: CHECKSUMS | None
+    checksum: Checksum | None
 
 
 class Close(_Message, frozen=True):

@@ -1,0 +1,252 @@
+"""One download from beginning to end: resolve, plan, link what is here, fetch the rest, commit.
+
+It owns nothing that outlives it: the ingests it opened are sealed, kept for a resume, or dropped when it ends,
+however it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from cached import blocking
+from cached.config import Config
+from cached.engine.plan import Known, Plan, check_expected, make_plan
+from cached.engine.progress import Progress
+from cached.engine.sealer import Sealer
+from cached.errors import CachedError, Corrupt, Retryable, SourceChanged
+from cached.layout import check_tree_paths
+from cached.sources.base import Entry, Listing, Source
+from cached.sources.patterns import select
+from cached.sources.registry import Sources
+from cached.store.ingest import Ingest
+from cached.store.records import ManifestFile
+from cached.store.reserve import Reservation
+from cached.store.store import Hold, Store
+from cached.transfer.filestate import FileJob
+from cached.transfer.finish import Fetched
+from cached.transfer.scheduler import Scheduler
+from cached.types import Digest, Level, Uri
+
+CHANGES_MAX = 3
+"""Times that a source may change under one download before it fails."""
+OPEN_FILES = 64
+"""Files of one download that are open at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What a download works with."""
+
+    config: Config
+    store: Store
+    sources: Sources
+    scheduler: Scheduler
+    sealer: Sealer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What to obtain. `expected` are sha256 by path; downloads of a lower `order` are served first."""
+
+    uri: Uri
+    allow: tuple[str, ...]
+    ignore: tuple[str, ...]
+    expected: Mapping[str, Digest]
+    order: int
+    withdrawn: Callable[[], bool]
+    """Whether nobody wants it any more, so that nothing need be kept for a resume."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obtained:
+    """A model whose blobs are all here, for `commit` to publish."""
+
+    listing: Listing
+    files: Sequence[ManifestFile]
+    levels: Mapping[str, Level]
+
+
+Commit = Callable[[Obtained], Awaitable[None]]
+
+
+async def obtain(tools: Tools, ask: Ask, progress: Progress, commit: Commit) -> None:
+    """Bring a model here and `commit` it. Raises CachedError; then nothing was published.
+
+    A source that changes meanwhile is resolved again, at most three times: never a mix of two versions.
+    """
+    for attempt in range(1, CHANGES_MAX + 1):
+        try:
+            await _Run(tools, ask, progress).go(commit)
+        except SourceChanged:
+            if attempt == CHANGES_MAX:
+                raise
+        else:
+            return
+
+
+class _Run:
+    """One try: one listing."""
+
+    def __init__(self, tools: Tools, ask: Ask, progress: Progress) -> None:
+        self._tools = tools
+        self._ask = ask
+        self._progress = progress
+        self._found: dict[str, Known] = {}
+
+    async def go(self, commit: Commit) -> None:
+        source, listing = await self._resolve()
+        self._progress.begin(listing)
+        with self._tools.store.hold() as hold:
+            known = await blocking.run(_look_up, self._tools.store, hold, listing, self._ask.expected)
+            plan = make_plan(listing, known)
+            for entry, here in plan.reuse:
+                self._place(entry, here, reused=True)
+            await self._fetch_all(source, listing, plan, hold)
+            await commit(self._obtained(listing))
+
+    async def _resolve(self) -> tuple[Source, Listing]:
+        source, listing = await self._tools.sources.resolve(self._ask.uri)
+        chosen = select(listing.entries, allow=self._ask.allow, ignore=self._ask.ignore)
+        check_tree_paths((entry.path for entry in chosen), folds=self._tools.store.folds)
+        listing = replace(listing, entries=tuple(chosen))
+        check_expected(listing, self._ask.expected)
+        return source, listing
+
+    async def _fetch_all(self, source: Source, listing: Listing, plan: Plan, hold: Hold) -> None:
+        open_files = asyncio.Semaphore(OPEN_FILES)
+
+        async def one(entry: Entry, reservation: Reservation) -> None:
+            async with open_files:
+                await self._file(_File(source, listing, entry), plan, hold, reservation)
+
+        with await blocking.run(self._tools.store.admit, plan.bytes_fetch) as reservation:
+            await _all([one(entry, reservation) for entry in plan.fetch])
+
+    async def _file(self, file: _File, plan: Plan, hold: Hold, reservation: Reservation) -> None:
+        entry = file.entry
+        fetched = await self._fetch(file, reservation)
+        here = Known(fetched.digest, fetched.level)
+        await blocking.run(self._keep, file.listing, fetched, hold)
+        self._place(entry, here, reused=False)
+        for twin in plan.twins.get(entry.path, ()):
+            self._place(twin, _as_twin(twin, here, self._ask.expected), reused=True)
+
+    async def _fetch(self, file: _File, reservation: Reservation) -> Fetched:
+        """Fetch and seal one file. Bytes that are not what was promised are fetched once more, whole."""
+        entry = file.entry
+        ingest = await blocking.run(
+            self._tools.store.begin_ingest,
+            file.listing.source_id,
+            entry.pin.validator,
+            entry.size,
+            resumable=entry.ranges and entry.size > self._tools.config.transfer.part,
+            reservation=reservation,
+        )
+        try:
+            fetched = await self._fetch_into(file, ingest, again=True)
+            await self._tools.sealer.seal(ingest, fetched.digest)
+        except (Retryable, asyncio.CancelledError) as error:
+            keep = not (isinstance(error, SourceChanged) or self._ask.withdrawn())
+            await blocking.run(ingest.close if keep else ingest.discard)
+            raise
+        except BaseException:
+            await blocking.run(ingest.discard)
+            raise
+        return fetched
+
+    async def _fetch_into(self, file: _File, ingest: Ingest, *, again: bool) -> Fetched:
+        entry = file.entry
+        try:
+            return await self._tools.scheduler.fetch(
+                FileJob(
+                    source=file.source,
+                    listing=file.listing,
+                    entry=entry,
+                    ingest=ingest,
+                    expected=self._ask.expected.get(entry.path),
+                    order=self._ask.order,
+                    tally=self._progress.files[entry.path].tally,
+                )
+            )
+        except Corrupt:
+            if not again:
+                raise
+        await blocking.run(ingest.restart)
+        return await self._fetch_into(file, ingest, again=False)
+
+    def _keep(self, listing: Listing, fetched: Fetched, hold: Hold) -> None:
+        """Hold the new blob for the commit, and remember its upstream identities."""
+        entry, store, digest = fetched.entry, self._tools.store, fetched.digest
+        if not hold.add(digest):
+            raise CachedError(f"the blob of {entry.path} vanished right after it was stored")
+        store.remember_alias(listing.rule, "sha256", digest, entry.size, digest)
+        if entry.alias is not None:
+            store.remember_alias(listing.rule, *entry.alias, entry.size, digest)
+
+    def _place(self, entry: Entry, here: Known, *, reused: bool) -> None:
+        self._found[entry.path] = here
+        self._progress.files[entry.path].finish(here.level, reused=reused)
+
+    def _obtained(self, listing: Listing) -> Obtained:
+        return Obtained(
+            listing=listing,
+            files=[ManifestFile(entry.path, entry.size, self._found[entry.path].digest) for entry in listing.entries],
+            levels={path: here.level for path, here in self._found.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    source: Source
+    listing: Listing
+    entry: Entry
+
+
+def _look_up(store: Store, hold: Hold, listing: Listing, expected: Mapping[str, Digest]) -> dict[str, Known]:
+    """What may be linked: obtained before through the same source rule, and from now on held."""
+    known: dict[str, Known] = {}
+    for entry in listing.entries:
+        found = _known(store, listing.rule, entry, expected.get(entry.path))
+        if found is not None and hold.add(found.digest):
+            known[entry.path] = found
+    return known
+
+
+def _known(store: Store, rule: str, entry: Entry, expected: Digest | None) -> Known | None:
+    promised = expected or entry.sha256
+    if promised is not None:
+        held = store.find_alias(rule, "sha256", promised, entry.size)
+        return Known(promised, Level.DIGEST) if held == promised else None
+    found = store.find_alias(rule, *entry.alias, entry.size) if entry.alias else None
+    return Known(found, Level.ALIAS) if found else None
+
+
+def _as_twin(entry: Entry, here: Known, expected: Mapping[str, Digest]) -> Known:
+    promised = expected.get(entry.path) or entry.sha256
+    if promised is None:
+        return Known(here.digest, Level.ALIAS)
+    if promised != here.digest:
+        raise Corrupt(
+            f"{entry.path} is not what was promised: the sha256 is {promised}, the bytes have {here.digest}",
+            details={"path": entry.path, "expected": promised, "found": here.digest},
+        )
+    return Known(here.digest, Level.DIGEST)
+
+
+async def _all(work: Sequence[Awaitable[None]]) -> None:
+    """Await all; when one fails, cancel the others, wait until they have cleaned up, raise the first error."""
+    tasks = [asyncio.ensure_future(each) for each in work]
+    if not tasks:
+        return
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
