@@ -27,6 +27,7 @@ from cached.engine.guard import Guard
 from cached.engine.key import model_key
 from cached.engine.obtain import Obtained, Tools
 from cached.engine.sealer import Sealer
+from cached.engine.singles import Singles
 from cached.engine.views import files_of, is_placed, view_of
 from cached.errors import CachedError, Conflict, Corrupt, NotFound
 from cached.layout import slug
@@ -75,7 +76,14 @@ class Engine:
         self._manifests: dict[TreeId, Manifest] = {}
         self._outcomes: Counter[str] = Counter()
         self._reused = 0
-        tools = Tools(config=config, store=store, sources=self._sources, scheduler=self._scheduler, sealer=self._sealer)
+        tools = Tools(
+            config=config,
+            store=store,
+            sources=self._sources,
+            scheduler=self._scheduler,
+            sealer=self._sealer,
+            singles=Singles(),
+        )
         self._downloads = Downloads(tools, commit=self._commit, failed=self._fail)
 
     # ------------------------------------------------------------------ life

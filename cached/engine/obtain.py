@@ -17,13 +17,14 @@ from cached.config import Config
 from cached.engine.plan import Known, Plan, check_expected, make_plan
 from cached.engine.progress import Progress
 from cached.engine.sealer import Sealer
+from cached.engine.singles import Singles
 from cached.errors import CachedError, Corrupt, Retryable, SourceChanged
 from cached.layout import check_tree_paths
 from cached.sources.base import Entry, Listing, Source
 from cached.sources.patterns import select
 from cached.sources.registry import Sources
 from cached.store.ingest import Ingest
-from cached.store.records import ManifestFile
+from cached.store.records import ManifestFile, ingest_key
 from cached.store.reserve import Reservation
 from cached.store.store import Hold, Store
 from cached.transfer.filestate import FileJob
@@ -46,6 +47,7 @@ class Tools:
     sources: Sources
     scheduler: Scheduler
     sealer: Sealer
+    singles: Singles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +129,18 @@ class _Run:
             await _all([one(entry, reservation) for entry in plan.fetch])
 
     async def _file(self, file: _File, plan: Plan, hold: Hold, reservation: Reservation) -> None:
-        entry = file.entry
-        fetched = await self._fetch(file, reservation)
-        here = Known(fetched.digest, fetched.level)
-        await blocking.run(self._keep, file.listing, fetched, hold)
-        self._place(entry, here, reused=False)
+        entry, listing = file.entry, file.listing
+        key = ingest_key(source_id=listing.source_id, pin=entry.pin.validator, size=entry.size)
+        async with self._tools.singles.alone(key) as waited:
+            # Another model may have brought the same object while this one waited for its turn.
+            here = await blocking.run(self._look_again, listing, entry, hold) if waited else None
+            if here is not None:
+                self._place(entry, here, reused=True)
+            else:
+                fetched = await self._fetch(file, reservation)
+                here = Known(fetched.digest, fetched.level)
+                await blocking.run(self._keep, listing, fetched, hold)
+                self._place(entry, here, reused=False)
         for twin in plan.twins.get(entry.path, ()):
             self._place(twin, _as_twin(twin, here, self._ask.expected), reused=True)
 
@@ -177,6 +186,10 @@ class _Run:
                 raise
         await blocking.run(ingest.restart)
         return await self._fetch_into(file, ingest, again=False)
+
+    def _look_again(self, listing: Listing, entry: Entry, hold: Hold) -> Known | None:
+        only = replace(listing, entries=(entry,))
+        return _look_up(self._tools.store, hold, only, self._ask.expected).get(entry.path)
 
     def _keep(self, listing: Listing, fetched: Fetched, hold: Hold) -> None:
         """Hold the new blob for the commit, and remember its upstream identities."""
