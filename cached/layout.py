@@ -21,6 +21,7 @@ SEGMENT_MAX = 255
 PATH_MAX = 4095
 STAGING = ".staging-"
 TRASH = ".trash-"
+TEMP = ".tmp-"
 SHARDS = tuple(f"{number:02x}" for number in range(256))
 
 _DRIVE = re.compile(r"[A-Za-z]:($|/)")
@@ -80,6 +81,25 @@ class Layout:
     def models(self) -> Path:
         return self.root / "models"
 
+    @property
+    def quarantine(self) -> Path:
+        return self.root / "quarantine"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Every folder of an empty root, parents first, without the shards."""
+        return (
+            self.ingests,
+            self.blobs.parent,
+            self.blobs,
+            self.manifests,
+            self.trees,
+            self.refs,
+            self.aliases,
+            self.models,
+            self.quarantine,
+        )
+
     def ingest(self, key: IngestKey) -> Path:
         return self.ingests / key
 
@@ -97,6 +117,10 @@ class Layout:
 
     def ref(self, name: ModelName) -> Path:
         return self.refs / f"{name}.json"
+
+    def alias(self, key: str) -> Path:
+        """`key` is the sha256 of (rule, kind, value, size)."""
+        return self.aliases / f"{key}.json"
 
     def model(self, name: ModelName) -> Path:
         """The symlink that moves with the name."""

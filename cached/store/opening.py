@@ -1,0 +1,117 @@
+"""From a locked root to a store at work: the order of recovery, and the parts it leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cached.layout import Layout
+from cached.store.aliases import Aliases
+from cached.store.blobs import Blobs, scan_blobs
+from cached.store.holds import Holds
+from cached.store.index import Index, open_index
+from cached.store.ingests import Ingests, clean_ingests
+from cached.store.recover import (
+    RecoveryReport,
+    boot_id,
+    check_models,
+    drop_temporaries,
+    restore_links,
+    set_refs_aside,
+)
+from cached.store.refs import Refs, announced_removals, read_refs
+from cached.store.removal import Removal
+from cached.store.space import Space, disk
+from cached.store.trees import Trees, clean_trees
+from cached.types import TreeId
+
+DOUBT = 600.0
+"""Seconds before the last seal. When the machine went down, what was sealed in them is not taken on trust."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a store is made of."""
+
+    aliases: Aliases
+    blobs: Blobs
+    holds: Holds
+    index: Index
+    ingests: Ingests
+    refs: Refs
+    removal: Removal
+    space: Space
+    trees: Trees
+    unclaimed: set[TreeId]
+    report: RecoveryReport
+    warnings: tuple[str, ...]
+
+
+def recover(layout: Layout) -> Parts:
+    """Bring a prepared, locked root in order and assemble the store. Raises OSError."""
+    index = open_index(layout.index)
+    try:
+        return _recover(layout, index)
+    except BaseException:
+        index.close()
+        raise
+
+
+def _recover(layout: Layout, index: Index) -> Parts:
+    unclean = _went_down(index)
+    temporaries = drop_temporaries(layout)
+    partials, dropped = clean_ingests(layout)
+    staged, trashed = clean_trees(layout)
+    scanned = scan_blobs(layout)
+    index.reconcile(scanned)
+    blobs = Blobs(layout, index, count=len(scanned), size=sum(size for size, _ in scanned.values()))
+    found, unreadable = read_refs(layout)
+    checked, quarantined = check_models(layout, found, blobs)
+    refs, holds, unclaimed = Refs(layout, checked), Holds(), set[TreeId]()
+    trees = Trees(layout, holds.lock)
+    removal = Removal(
+        layout, refs=refs, trees=trees, blobs=blobs, index=index, holds=holds, unclaimed=unclaimed
+    )  # fmt: skip
+    removals = announced_removals(layout)
+    for record in removals:
+        removal.finish(record)
+    made, strays, problems = restore_links(layout, checked)
+    report = RecoveryReport(
+        unclean=unclean,
+        partials_kept=len(partials),
+        partials_dropped=dropped,
+        staging_dropped=staged,
+        trash_finished=trashed,
+        removals_finished=len(removals),
+        temporaries_dropped=temporaries,
+        symlinks_made=made,
+        symlinks_dropped=strays,
+        refs_damaged=set_refs_aside(layout, unreadable),
+        models_damaged=sum(found[name] != ref for name, ref in checked.items()),
+        blobs_quarantined=quarantined,
+        index_rebuilt=index.rebuilt,
+    )
+    return Parts(
+        aliases=Aliases(layout),
+        blobs=blobs,
+        holds=holds,
+        index=index,
+        ingests=Ingests(layout, sizes=partials),
+        refs=refs,
+        removal=removal,
+        space=Space(lambda: disk(layout.root)),
+        trees=trees,
+        unclaimed=unclaimed,
+        report=report,
+        warnings=problems,
+    )
+
+
+def _went_down(index: Index) -> bool:
+    """Whether the machine stopped under the last daemon. What that one sealed last is then doubted."""
+    boot = boot_id()
+    unclean = index.fact("clean") == "no" and index.fact("boot") != boot
+    if unclean:
+        index.doubt(span=DOUBT)
+    index.note("boot", boot)
+    index.note("clean", "no")
+    return unclean

@@ -1,0 +1,192 @@
+"""What lies on disk, as frozen structs. docs/on-disk-format.md is this module for people.
+
+Each decodes strictly: an unknown field is damage, and damage is a miss, never an authority.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from cached import codec
+from cached.api.types import Want
+from cached.errors import Code
+from cached.types import Digest, IngestKey, Level, ModelKey, ModelName, TreeId
+
+T = TypeVar("T")
+
+
+class Version(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`VERSION`: which layout this root has, and a name for it that no other root has."""
+
+    layout: int
+    uuid: str
+
+
+class ManifestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"digest": "sha256"}):
+    """One file of a tree. `path` is relative and checked by `cached.layout.check_tree_paths`."""
+
+    path: str
+    size: int
+    digest: Digest
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`manifests/<tree>.json`: what a tree holds, sorted by path. Where it came from belongs to refs."""
+
+    files: tuple[ManifestFile, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+    def encode(self) -> bytes:
+        """The canonical JSON that is on disk."""
+        return codec.canonical(self)
+
+    @property
+    def tree(self) -> TreeId:
+        """The identity of the tree: sha256 of the canonical JSON."""
+        return TreeId(hashlib.sha256(self.encode()).hexdigest())
+
+
+def manifest_of(files: Iterable[ManifestFile]) -> Manifest:
+    """The manifest of these files in any order."""
+    return Manifest(files=tuple(sorted(files, key=lambda file: file.path)))
+
+
+class PartRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A range of an ingest's data that is on disk and was sound when written. Bytes; `xxh3` is xxh3-128 in 32
+    hex; `checksum` the source's CRC of the range, if it uses one. A range, not an index: two requests may
+    have finished one part."""
+
+    offset: int
+    length: int
+    xxh3: str
+    checksum: int | None = None
+
+
+class IngestMeta(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`ingest/<key>/meta.json`: what is being fetched, and which generation of files holds it."""
+
+    source_id: str
+    pin: str
+    size: int
+    generation: str
+
+    @property
+    def key(self) -> IngestKey:
+        """The name of the ingest's folder."""
+        return ingest_key(source_id=self.source_id, pin=self.pin, size=self.size)
+
+
+def ingest_key(*, source_id: str, pin: str, size: int) -> IngestKey:
+    """One upstream object in one version: sha256 of the canonical JSON of the three."""
+    return IngestKey(hashlib.sha256(codec.canonical([source_id, pin, size])).hexdigest())
+
+
+class Alias(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`aliases/<key>.json`: an upstream identity, once seen on bytes that were hashed here."""
+
+    rule: str
+    kind: str
+    value: str
+    size: int
+    digest: Digest
+
+    @property
+    def key(self) -> str:
+        """The file's name: sha256 of the canonical JSON of all but the digest."""
+        return hashlib.sha256(codec.canonical([self.rule, self.kind, self.value, self.size])).hexdigest()
+
+
+class Placed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The tree a name points to, and how it came to be. Times in seconds since 1970 UTC, sizes in bytes."""
+
+    tree: TreeId
+    key: ModelKey
+    """Of the want it satisfied."""
+    uri: str
+    revision: str
+    rule: str
+    """The source rule it was obtained through."""
+    levels: dict[str, Level]
+    """By path."""
+    copied: tuple[str, ...] = ()
+    """Paths that are private copies, not links, because their blob had as many links as the disk allows."""
+    bytes_fetched: int = 0
+    bytes_reused: int = 0
+    notes: tuple[str, ...] = ()
+    at: float = 0.0
+
+
+class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Why the last try did not reach the want."""
+
+    code: Code
+    message: str
+    hint: str = ""
+    at: float = 0.0
+
+
+class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A tree that the name points to (`until` is None), or did from `since` to `until`."""
+
+    tree: TreeId
+    since: float
+    until: float | None = None
+
+
+class Ref(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`refs/<name>.json`: what a name is wanted to be, and what it is.
+
+    One without `placed`, or whose `placed.key` is not the want's, is a durable demand: the engine resumes it.
+    """
+
+    name: ModelName
+    want: Want
+    asked: float
+    placed: Placed | None = None
+    failure: Failure | None = None
+    history: tuple[Held, ...] = ()
+
+    @property
+    def trees(self) -> frozenset[TreeId]:
+        """Every tree that this name keeps on disk."""
+        placed = {self.placed.tree} if self.placed else set()
+        return frozenset(placed | {held.tree for held in self.history})
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What `publish` made or found. `copied` are the paths that are private copies of their blob."""
+
+    tree: TreeId
+    copied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Sizes in bytes. `bytes_partial` is allocated for downloads that are not done."""
+
+    blobs: int
+    bytes_blobs: int
+    bytes_partial: int
+    disk_total: int
+    disk_free: int
+
+
+def read_record(path: Path, kind: type[T]) -> T | None:
+    """The record in a file; None if it is missing or damaged. Raises OSError."""
+    try:
+        return codec.decode(path.read_bytes(), kind)
+    except FileNotFoundError:
+        return None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,203 @@
+"""The store's front door: synchronous, thread-safe, and the only thing that the engine imports from here to act.
+
+Every OSError leaves as a CachedError. One lock (`Holds.lock`) orders what makes things reachable against what
+takes them down; payload, syncs of blobs and the staging of trees happen outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from cached.clock import Clock
+from cached.errors import NotFound
+from cached.fsops import File
+from cached.layout import Layout, check_tree_paths
+from cached.store.holds import Hold
+from cached.store.ingest import Ingest
+from cached.store.lock import take_lock
+from cached.store.opening import Parts, recover
+from cached.store.oserrors import mapped
+from cached.store.records import Alias, Manifest, ManifestFile, Published, Ref, Usage, ingest_key, manifest_of
+from cached.store.root import check_place, folds_names, make_root, prepare, refuse_foreign
+from cached.store.space import Reservation, disk
+from cached.types import Digest, ModelName, TreeId
+
+
+class Store:
+    """One open cache root. Made by `open`; after `close` of no more use."""
+
+    def __init__(
+        self, layout: Layout, parts: Parts, *, lock: File, clock: Clock, folds: bool, warnings: tuple[str, ...]
+    ) -> None:
+        self.layout = layout
+        self.recovered = parts.report
+        """What the start found and mended."""
+        self.warnings = warnings
+        """For the operator: the root lies in an odd place, or a stranger has a model's name."""
+        self.folds = folds
+        """The file system takes two spellings for one name; for `check_tree_paths`."""
+        self._parts = parts
+        self._lock = lock
+        self._clock = clock
+
+    @classmethod
+    @mapped("open the cache root")
+    def open(
+        cls, root: Path, *, allow_root_filesystem: bool, allow_network_filesystem: bool, clock: Clock
+    ) -> Self:  # fmt: skip
+        """Lock, complete and recover the cache root. Raises Conflict (another daemon; its pid), Permanent."""
+        layout = Layout(root.absolute())
+        try:
+            make_root(layout.root)
+            warnings = check_place(
+                layout.root,
+                allow_root_filesystem=allow_root_filesystem,
+                allow_network_filesystem=allow_network_filesystem,
+            )
+            lock = take_lock(layout.lock)
+        except OSError as error:
+            raise refuse_foreign(error, layout.root) or error from error
+        try:
+            prepare(layout)
+            folds = folds_names(layout)
+            parts = recover(layout)
+        except BaseException:
+            lock.close()
+            raise
+        return cls(layout, parts, lock=lock, clock=clock, folds=folds, warnings=(*warnings, *parts.warnings))
+
+    def close(self, *, clean: bool = True) -> None:
+        """Give the root back. `clean` says that all work was ended in order; a start after one that was not,
+        on another boot, doubts what was sealed last.
+        """
+        if clean:
+            self._parts.index.note("clean", "yes")
+        self._parts.index.close()
+        self._lock.close()
+
+    @mapped("see whether the download fits")
+    def admit(self, total: int) -> Reservation:
+        """Promise `total` bytes of disk. Raises InsufficientSpace with needed, free and reserved in its details."""
+        return self._parts.space.admit(total)
+
+    def allocated(self, source_id: str, pin: str, size: int) -> int:
+        """Bytes that a partial of this object has on disk already: they need no admission."""
+        return self._parts.ingests.allocated(ingest_key(source_id=source_id, pin=pin, size=size))
+
+    @mapped("begin a download")
+    def begin_ingest(self, source_id: str, pin: str, size: int, *, resumable: bool) -> Ingest:
+        """Step 1: a preallocated data file for one object in one version, or the partial that was left of it.
+
+        Without `resumable` nothing is kept across a restart and no bookkeeping is synced: for files of at
+        most one part, where that would cost more than the download. Raises Conflict while the key
+        is live in this process, InsufficientSpace.
+        """
+        return self._parts.ingests.begin(source_id=source_id, pin=pin, size=size, resumable=resumable)
+
+    @mapped("publish downloaded bytes")
+    def seal(self, items: Sequence[tuple[Ingest, Digest]], *, hold: Hold | None = None) -> None:
+        """Steps 3 to 6 for a group whose sha256 is proved and whose writers have closed the files.
+
+        With `hold` the blobs are held before they have their name. After an error each ingest is spent
+        (its blob is there, or its sync failed and it is gone) or still open. Raises Corrupt, CachedError.
+        """
+        with self.hold() as own:
+            for _, digest in items:
+                (hold or own).add(digest)
+            self._parts.blobs.seal(items, at=self._clock.wall())
+
+    @mapped("look for a blob")
+    def blob_size(self, digest: Digest) -> int | None:
+        """Bytes of a blob; None if it is not here."""
+        return self._parts.blobs.size(digest)
+
+    def hold(self) -> Hold:
+        """A context manager; what is added to it is not removed before it ends."""
+        return Hold(self._parts.holds, lambda digest: self._parts.blobs.size(digest) is not None)
+
+    @mapped("look for an alias")
+    def find_alias(self, rule: str, kind: str, value: str, size: int) -> Digest | None:
+        """The blob that an upstream identity turned out to be, if it is still here with that size."""
+        digest = self._parts.aliases.find((rule, kind, value, size))
+        return digest if digest and self._parts.blobs.size(digest) == size else None
+
+    @mapped("remember an alias")
+    def remember_alias(self, rule: str, kind: str, value: str, size: int, digest: Digest) -> None:
+        """Write down what an upstream identity turned out to be. Not synced: a lost alias is a miss."""
+        self._parts.aliases.remember(Alias(rule=rule, kind=kind, value=value, size=size, digest=digest))
+
+    @mapped("publish a model")
+    def publish(self, files: Sequence[ManifestFile]) -> Published:
+        """Steps 7 to 9: a tree of these files, all of whose blobs are here. Idempotent.
+
+        It stays at least until a ref was put for it. Raises Permanent for paths that cannot be in one tree,
+        NotFound or Corrupt when a blob is missing or not its size.
+        """
+        check_tree_paths((file.path for file in files), folds=self.folds)
+        manifest = manifest_of(files)
+        tree = manifest.tree
+        with self.hold() as hold:
+            for file in files:
+                hold.add(file.digest)
+            with self._parts.holds.lock:
+                self._parts.unclaimed.add(tree)
+                users = self._parts.refs.users_of(tree)
+            placed = (user.placed for user in users if user.placed and user.placed.tree == tree)
+            copies = frozenset(path for one in placed for path in one.copied)
+            return self._parts.trees.publish(manifest, known_copies=copies)
+
+    @mapped("read a manifest")
+    def manifest(self, tree: TreeId) -> Manifest:
+        """What a tree holds. Raises NotFound, Corrupt."""
+        return self._parts.trees.manifest(tree)
+
+    @mapped("record a model")
+    def put_ref(self, ref: Ref) -> None:
+        """Step 10: write a ref and, if it is placed, point its symlinks. Raises NotFound without the tree, Conflict."""
+        with self._parts.holds.lock:
+            if ref.placed and not self.layout.tree(ref.placed.tree).is_dir():
+                raise NotFound(f"no tree {ref.placed.tree.short} for {ref.name}", hint="publish it first")
+            self._parts.refs.put(ref)
+            if ref.placed:
+                self._parts.unclaimed.discard(ref.placed.tree)
+
+    def refs(self) -> dict[ModelName, Ref]:
+        """Every ref, by name; a snapshot."""
+        with self._parts.holds.lock:
+            return self._parts.refs.all()
+
+    def ref(self, name: ModelName) -> Ref | None:
+        """One ref."""
+        with self._parts.holds.lock:
+            return self._parts.refs.get(name)
+
+    @mapped("remove a model")
+    def remove(self, name: ModelName) -> int:
+        """Drop a name, its trees that no other name keeps, and their blobs that nothing keeps; bytes freed.
+
+        Raises NotFound. After another error the name is gone, and the next start frees the rest.
+        """
+        with self._parts.holds.lock:
+            ref = self._parts.refs.get(name)
+            if ref is None:
+                raise NotFound(f"no model {name!r}", hint="`cachectl ls` shows what is here")
+            record = self._parts.refs.announce_removal(ref)
+        return self._parts.removal.finish(record)
+
+    def touch(self, tree: TreeId) -> None:
+        """The tree was used just now. Best effort: it is what eviction will order by."""
+        self._parts.index.touch(tree, at=self._clock.wall())
+
+    @mapped("measure the disk")
+    def usage(self) -> Usage:
+        """What is stored; cheap, counted as it comes and goes."""
+        space, blobs = disk(self.layout.root), self._parts.blobs
+        return Usage(
+            blobs=blobs.count,
+            bytes_blobs=blobs.bytes,
+            bytes_partial=self._parts.ingests.partial_bytes,
+            disk_total=space.total,
+            disk_free=space.free,
+        )
