@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.errors import BenchError
 from cached import codec
+from cached.api.client import Client
 from cached.config import Source
 from cached.errors import CachedError
 
@@ -85,8 +86,6 @@ def _await_ready(process: subprocess.Popen[bytes], socket: Path, log: Path) -> N
 
 
 def _ready(socket: Path) -> bool:
-    from cached.api.client import Client
-
     try:
         return Client(socket).status().ready
     except CachedError:  # not there yet; the deadline is the caller's
