@@ -1,0 +1,1 @@
+"""What tests share: servers that misbehave, and small tools to drive the parts."""
