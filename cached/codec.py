@@ -6,11 +6,18 @@ and numbers of `cached.types` and `cached.config` pass through as plain JSON val
 
 from __future__ import annotations
 
+import re
+import typing
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
+
+_PATH = re.compile(r" - at `\$(.*)`\Z")
+_STEP = re.compile(r"\.([^.\[]+)|\[(.*?)\]")
+_UNKNOWN = "Object contains unknown field "
 
 
 def _to_plain(value: object) -> object:
@@ -64,3 +71,54 @@ def convert(value: object, kind: type[T]) -> T:
 def to_builtins(value: object) -> Any:
     """`value` as dicts, lists, strings and numbers."""
     return msgspec.to_builtins(value, enc_hook=_to_plain)
+
+
+def explain(error: msgspec.MsgspecError, kind: type[Any], data: bytes | str, read: Callable[..., Any]) -> str:
+    """`error` in words for whoever wrote `data`: the place, the value there, and what is allowed.
+
+    `kind` is what was to be decoded and `read` the untyped reader (`msgspec.json.decode` or
+    `msgspec.yaml.decode`).
+    """
+    if not isinstance(error, msgspec.ValidationError):
+        return str(error)
+    text = str(error)
+    found = _PATH.search(text)
+    text, steps = (text[: found.start()], _steps(found.group(1))) if found else (text, ())
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+    if text.startswith(_UNKNOWN):
+        inside = f" in `{place}`" if place else ""
+        return f"unknown field {text.removeprefix(_UNKNOWN)}{inside}; allowed: {', '.join(_fields(kind, steps))}"
+    if place and text.startswith("Expected "):
+        return f"`{place}` is {_at(read(data), steps)}: e{text[1:]}"
+    return f"`{place}`: {text}" if place else text
+
+
+def _steps(path: str) -> tuple[str | int, ...]:
+    """`.sources[0].prefix` as ("sources", 0, "prefix"). msgspec does not say the key of a mapping: "*"."""
+    return tuple(int(index) if index.isdigit() else name or "*" for name, index in _STEP.findall(path))
+
+
+def _fields(kind: Any, steps: tuple[str | int, ...]) -> list[str]:
+    """The names that a struct somewhere below `kind` knows."""
+    for step in steps:
+        if isinstance(step, str) and (struct := _struct(kind)):
+            kind = typing.get_type_hints(struct).get(step)
+    struct = _struct(kind)
+    return [field.encode_name for field in msgspec.structs.fields(struct)] if struct else []
+
+
+def _struct(kind: Any) -> type[msgspec.Struct] | None:
+    """The struct that `kind` is or holds, as in `tuple[Source, ...]` or `Source | None`."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return kind
+    return next(filter(None, map(_struct, typing.get_args(kind))), None)
+
+
+def _at(value: Any, steps: tuple[str | int, ...]) -> str:
+    """The value at that place as JSON, cut short."""
+    for step in steps:
+        if step == "*":
+            break
+        value = value[step]
+    text = encode(value).decode()
+    return text if len(text) <= 80 else f"{text[:80]}..."

@@ -130,8 +130,9 @@ def parse_config(text: str | bytes, *, where: str) -> Config:
     try:
         return codec.decode_yaml(text, Config) if text.strip() else Config()
     except msgspec.MsgspecError as error:
+        reason = codec.explain(error, Config, text, msgspec.yaml.decode)
         raise Permanent(
-            f"{where}: {error}", hint="`cachectl config --defaults` prints every key with its default"
+            f"{where}: {reason}", hint="`cachectl config --defaults` prints every key with its default"
         ) from error
 
 
