@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import structlog
@@ -101,7 +101,7 @@ class Engine:
         )
         for warning in store.warnings:
             log.warning("root_warning", warning=warning)
-        log.info("recovered", **store.recovered.as_dict())
+        log.info("recovered", **asdict(store.recovered))
         engine = cls(config, store, clock)
         for name, work in engine._scheduler.tasks():
             engine._guard.start(name, work)

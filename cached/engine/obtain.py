@@ -18,15 +18,16 @@ from cached.engine.plan import Known, Plan, check_expected, make_plan
 from cached.engine.progress import Progress
 from cached.engine.sealer import Sealer
 from cached.engine.singles import Singles
-from cached.errors import CachedError, Corrupt, Retryable, SourceChanged
+from cached.errors import Corrupt, Retryable, SourceChanged
 from cached.layout import check_tree_paths
 from cached.sources.base import Entry, Listing, Source
 from cached.sources.patterns import select
 from cached.sources.registry import Sources
+from cached.store.holds import Hold
 from cached.store.ingest import Ingest
 from cached.store.records import ManifestFile, ingest_key
-from cached.store.reserve import Reservation
-from cached.store.store import Hold, Store
+from cached.store.space import Reservation
+from cached.store.store import Store
 from cached.transfer.filestate import FileJob
 from cached.transfer.finish import Fetched
 from cached.transfer.scheduler import Scheduler
@@ -125,8 +126,12 @@ class _Run:
             async with open_files:
                 await self._file(_File(source, listing, entry), plan, hold, reservation)
 
-        with await blocking.run(self._tools.store.admit, plan.bytes_fetch) as reservation:
+        needed = sum(entry.size - self._allocated(listing, entry) for entry in plan.fetch)
+        with await blocking.run(self._tools.store.admit, needed) as reservation:
             await _all([one(entry, reservation) for entry in plan.fetch])
+
+    def _allocated(self, listing: Listing, entry: Entry) -> int:
+        return self._tools.store.allocated(listing.source_id, entry.pin.validator, entry.size)
 
     async def _file(self, file: _File, plan: Plan, hold: Hold, reservation: Reservation) -> None:
         entry, listing = file.entry, file.listing
@@ -137,26 +142,27 @@ class _Run:
             if here is not None:
                 self._place(entry, here, reused=True)
             else:
-                fetched = await self._fetch(file, reservation)
+                fetched = await self._fetch(file, hold, reservation)
                 here = Known(fetched.digest, fetched.level)
-                await blocking.run(self._keep, listing, fetched, hold)
+                await blocking.run(self._remember, listing, fetched)
                 self._place(entry, here, reused=False)
         for twin in plan.twins.get(entry.path, ()):
             self._place(twin, _as_twin(twin, here, self._ask.expected), reused=True)
 
-    async def _fetch(self, file: _File, reservation: Reservation) -> Fetched:
+    async def _fetch(self, file: _File, hold: Hold, reservation: Reservation) -> Fetched:
         """Fetch and seal one file. Bytes that are not what was promised are fetched once more, whole."""
-        entry = file.entry
+        entry, allocated = file.entry, self._allocated(file.listing, file.entry)
         ingest = await blocking.run(
             self._tools.store.begin_ingest,
             file.listing.source_id,
             entry.pin.validator,
             entry.size,
             resumable=entry.ranges and entry.size > self._tools.config.transfer.part,
-            reservation=reservation,
         )
+        reservation.use(entry.size - allocated)
         try:
             fetched = await self._fetch_into(file, ingest, again=True)
+            hold.add(fetched.digest)  # before it has its name: from then on it stays until the commit
             await self._tools.sealer.seal(ingest, fetched.digest)
         except (Retryable, asyncio.CancelledError) as error:
             keep = not (isinstance(error, SourceChanged) or self._ask.withdrawn())
@@ -191,11 +197,9 @@ class _Run:
         only = replace(listing, entries=(entry,))
         return _look_up(self._tools.store, hold, only, self._ask.expected).get(entry.path)
 
-    def _keep(self, listing: Listing, fetched: Fetched, hold: Hold) -> None:
-        """Hold the new blob for the commit, and remember its upstream identities."""
+    def _remember(self, listing: Listing, fetched: Fetched) -> None:
+        """Write down the upstream identities of a new blob: that is also the right to link it again."""
         entry, store, digest = fetched.entry, self._tools.store, fetched.digest
-        if not hold.add(digest):
-            raise CachedError(f"the blob of {entry.path} vanished right after it was stored")
         store.remember_alias(listing.rule, "sha256", digest, entry.size, digest)
         if entry.alias is not None:
             store.remember_alias(listing.rule, *entry.alias, entry.size, digest)
