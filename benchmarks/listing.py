@@ -1,11 +1,13 @@
-"""Canned ListObjectsV2 answers for a set, and which query asks for which. Pure.
+"""Canned listing answers for a set, and which query asks for which. Pure.
 
-Every contestant lists the bucket as it would on S3; the answers are static, so that listing costs each the
-same.
+One answer serves both versions of the call: ListObjectsV2 continues with a token, ListObjects (which
+kserve-storage uses) after the last key that it was told. Every contestant lists the bucket as it would on S3;
+the answers are static, so that listing costs each the same.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
@@ -41,11 +43,20 @@ def empty() -> Page:
 
 def _page(dataset: DataSet, number: int, *, last: bool) -> Page:
     name = f"{dataset.name}-{number}"
-    # The prefix may come with or without its slash, encoded or not.
-    query = f"(^|&)continuation-token={name}(&|$)" if number else f"(^|&)prefix={dataset.name}(%2[Ff]|/)?(&|$)"
+    query = _continues(dataset, number) if number else _begins(dataset)
     files = dataset.files[number * PAGE : (number + 1) * PAGE]
     more = "" if last else f"<NextContinuationToken>{dataset.name}-{number + 1}</NextContinuationToken>"
     return Page(name, query, _document(f"{dataset.name}/", files, more))
+
+
+def _begins(dataset: DataSet) -> str:
+    """The prefix may come with or without its slash, encoded or not."""
+    return f"(^|&)prefix={dataset.name}(%2[Ff]|/)?(&|$)"
+
+
+def _continues(dataset: DataSet, number: int) -> str:
+    last = re.escape(dataset.files[number * PAGE - 1].name)
+    return f"(^|&)(continuation-token={dataset.name}-{number}|marker={dataset.name}(%2[Ff]|/){last})(&|$)"
 
 
 def _document(prefix: str, files: tuple[File, ...], more: str) -> str:

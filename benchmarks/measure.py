@@ -7,6 +7,7 @@ host and taking them again costs the guest up to five times the CPU of the run i
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 from benchmarks import processes
 from benchmarks.errors import BenchError
@@ -49,9 +50,35 @@ class Usage:
     stdout: str
 
 
-def run(attempt: Attempt, *, timeout_s: float = TIMEOUT_S) -> Usage:
-    """Run it to its end. Raises BenchError with the end of its stderr if it fails or takes too long."""
+def run(attempt: Attempt, *, touch: int = 0, timeout_s: float = TIMEOUT_S) -> Usage:
+    """Run it to its end, after `touch` bytes of memory were taken from the host.
+
+    Raises BenchError with the end of its stderr if it fails or takes too long.
+    """
     before = processes.settled_cpu_seconds(attempt.background)
+    if touch:
+        # Last of all, and for everybody: the kernel begins to hand free pages back within two seconds.
+        _touch_memory(touch)
+    ended = _execute(attempt, timeout_s)
+    behind = processes.settled_cpu_seconds(attempt.background) - before
+    return Usage(
+        wall_s=ended.wall_s,
+        cpu_s=ended.resources.ru_utime + ended.resources.ru_stime + behind,
+        pss_peak=ended.pss_peak,
+        stdout=ended.stdout,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ended:
+    wall_s: float
+    resources: resource.struct_rusage
+    pss_peak: int
+    stdout: str
+
+
+def _execute(attempt: Attempt, timeout_s: float) -> _Ended:
+    # Files, not pipes: nobody has to read along, and a large answer cannot block.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
         child = subprocess.Popen(
@@ -63,18 +90,17 @@ def run(attempt: Attempt, *, timeout_s: float = TIMEOUT_S) -> Usage:
             start_new_session=True,
         )
         with _Watch(child.pid, attempt.background, deadline=time.monotonic() + timeout_s) as watch:
-            _, status, usage = os.wait4(child.pid, 0)
+            _, status, resources = os.wait4(child.pid, 0)
             wall = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
         if child.returncode:
-            tail = err.read()[-TAIL:].decode(errors="replace").strip()
-            raise BenchError(f"`{' '.join(attempt.argv)[:300]}` ended with {child.returncode}: {tail}")
-        stdout = out.read().decode(errors="replace")
-    own = usage.ru_utime + usage.ru_stime
-    behind = processes.settled_cpu_seconds(attempt.background) - before
-    return Usage(wall_s=wall, cpu_s=own + behind, pss_peak=watch.peak, stdout=stdout)
+            raise BenchError(f"`{' '.join(attempt.argv)[:300]}` ended with {child.returncode}: {_text(err)[-TAIL:]}")
+        return _Ended(wall_s=wall, resources=resources, pss_peak=watch.peak, stdout=_text(out))
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
 
 
 class _Watch:
@@ -113,7 +139,7 @@ def sync(folder: Path) -> float:
     return time.perf_counter() - start
 
 
-def touch_memory(size: int) -> None:
+def _touch_memory(size: int) -> None:
     """Take `size` bytes from the host and free them again, in a process of its own."""
     code = "import mmap, sys; mmap.mmap(-1, int(sys.argv[1]), flags=mmap.MAP_PRIVATE | mmap.MAP_POPULATE)"
     subprocess.run([sys.executable, "-c", code, str(size)], check=True)

@@ -108,9 +108,8 @@ def _turn(plan: Plan, case: Case, contestant: Contestant, endpoint: Endpoint, re
     with tempfile.TemporaryDirectory(dir=plan.disk, prefix="cached-bench-") as scratch:
         job = Job(dataset=case.dataset, held=case.held, endpoint=endpoint, scratch=Path(scratch))
         measure.sync(job.scratch)
-        measure.touch_memory(case.dataset.size + HEADROOM)
         with contestant.prepare(job) as attempt:
-            usage = measure.run(attempt)
+            usage = measure.run(attempt, touch=case.dataset.size + HEADROOM)
             synced = measure.sync(job.scratch)
             landed = contestant.landed(job, usage.stdout)
             source = endpoint.folder / "www" / BUCKET / case.dataset.name

@@ -74,6 +74,11 @@ def test_the_memory_of_a_background_process_counts(tmp_path: Path) -> None:
     assert usage.pss_peak >= 64 * MIB
 
 
+def test_touching_memory_is_not_part_of_the_run() -> None:
+    usage = measure.run(Attempt(argv=python("pass"), env={}), touch=256 * MIB)
+    assert usage.pss_peak < 256 * MIB
+
+
 def test_a_failed_command_ends_in_an_error_with_what_it_said() -> None:
     with pytest.raises(BenchError, match="ended with 3: no such bucket"):
         measure.run(Attempt(argv=python("import sys; print('no such bucket', file=sys.stderr); sys.exit(3)"), env={}))
