@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 
 from benchmarks.errors import BenchError
@@ -25,6 +26,8 @@ def main(argv: list[str]) -> int:
     if not argv or argv[0] not in QUESTIONS:
         print(usage(), file=sys.stderr)
         return 0 if argv[:1] in (["-h"], ["--help"]) else 2
+    # An exception unwinds: server, daemon, namespace and files go, whoever ends the run.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     module = importlib.import_module(f"benchmarks.{argv[0]}")
     try:
         module.main(argv[1:])

@@ -6,6 +6,7 @@ host and taking them again costs the guest up to five times the CPU of the run i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -104,7 +105,8 @@ def _text(file: IO[bytes]) -> str:
 
 
 class _Watch:
-    """A thread that samples memory while the block runs, and kills the command's session at the deadline."""
+    """A thread that samples memory while the block runs, and kills the command's session at the deadline
+    or when the block is left early."""
 
     def __init__(self, pid: int, background: tuple[int, ...], *, deadline: float) -> None:
         self.peak = 0
@@ -118,9 +120,12 @@ class _Watch:
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failure: object, *_: object) -> None:
         self._over.set()
         self._thread.join()
+        if failure is not None:  # interrupted: nobody else would end a session of its own
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._pid, signal.SIGKILL)
 
     def _sample(self) -> None:
         while True:

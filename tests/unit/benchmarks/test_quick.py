@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,31 @@ def test_a_second_version_fetches_its_changed_file_alone(tmp_path: Path) -> None
     done = ingest(tmp_path / "record.json", "--only", "shared-http", "--contestant", "cached")
     assert done.returncode == 0, done.stderr
     assert [run.fetched for run in results.load_ingest(tmp_path / "record.json").runs] == [MIB]
+
+
+@needs_nginx
+@needs_peers
+def test_a_run_that_is_ended_in_the_middle_leaves_nothing_running(tmp_path: Path) -> None:
+    tmpfs, disk = tmp_path / "tmpfs", tmp_path / "disk"
+    tmpfs.mkdir()
+    disk.mkdir()
+    options = ["--shard", "16MiB", "--only", "p4-http", "--contestant", "boto3", "--repetitions", "1000"]
+    command = [sys.executable, "-m", "benchmarks", "ingest", *options, "--tmpfs", str(tmpfs), "--disk", str(disk)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        process.stderr.readline()  # the first turn is over, so the second has begun
+        process.terminate()
+        process.communicate()
+    assert (process.returncode, running_in(tmp_path), list(tmpfs.iterdir()), list(disk.iterdir())) == (143, [], [], [])
+
+
+def running_in(folder: Path) -> list[str]:
+    """Command lines of live processes that name `folder`."""
+    lines = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            lines.append(entry.read_text().replace("\0", " "))
+    return [line for line in lines if str(folder) in line]
 
 
 def test_an_unknown_case_is_refused_with_the_known_ones(tmp_path: Path) -> None:
