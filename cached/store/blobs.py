@@ -100,15 +100,15 @@ class Blobs:
         self._index.forget([digest])
         self._count(-1, -size)
 
-    def remove(self, digest: Digest) -> int:
-        """Remove a blob that no tree links to; bytes freed, 0 if it is linked or gone. The caller excludes linkers."""
+    def remove(self, digest: Digest) -> int | None:
+        """Remove a blob that no tree links to; its bytes, None if it is linked or gone. The caller excludes linkers."""
         path = self._layout.blob(digest)
         try:
             state = path.lstat()
         except FileNotFoundError:
-            return 0
+            return None
         if state.st_nlink != 1 or not fsops.unlink(path):
-            return 0
+            return None
         self._count(-1, -state.st_size)
         return state.st_size
 

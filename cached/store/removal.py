@@ -74,12 +74,20 @@ class Removal:
         if manifest is None:
             return 0
         digests = sorted({file.digest for file in manifest.files})
-        freed = sum(self._remove_blob(digest) for digest in digests)
+        gone = {digest: size for digest in digests if (size := self._remove_blob(digest)) is not None}
+        for shard in sorted({self._layout.shard(digest) for digest in gone}):
+            fsops.fsync_dir(shard)
         failpoints.hit("remove.after_blobs")
+        self._index.forget(gone)
+        self._drop_manifest(tree)
+        return sum(gone.values())
+
+    def _drop_manifest(self, tree: TreeId) -> None:
         with self._holds.lock:
-            if not self._layout.tree(tree).exists():
-                fsops.unlink(self._layout.manifest(tree))
-        return freed
+            if self._layout.tree(tree).exists() or tree in self._unclaimed:
+                return  # published again meanwhile
+            if fsops.unlink(self._layout.manifest(tree)):
+                fsops.fsync_dir(self._layout.manifests)
 
     def _manifest(self, tree: TreeId) -> Manifest | None:
         try:
@@ -87,9 +95,7 @@ class Removal:
         except (NotFound, Corrupt):
             return None  # removed in an earlier try, or damaged: then its blobs wait for eviction
 
-    def _remove_blob(self, digest: Digest) -> int:
+    def _remove_blob(self, digest: Digest) -> int | None:
+        """Bytes of the blob; None if it stays, or is gone already."""
         with self._holds.lock:
-            freed = 0 if digest in self._holds else self._blobs.remove(digest)
-        if freed:
-            self._index.forget([digest])
-        return freed
+            return None if digest in self._holds else self._blobs.remove(digest)
