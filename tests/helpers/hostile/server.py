@@ -170,17 +170,28 @@ class Hostile:
             thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
+        served = connection
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            secured = self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
-            with secured:
-                self._converse(secured)
+            if self._tls:
+                served = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+                self._replace(connection, served)
+            with served:
+                self._converse(served)
         except (OSError, ValueError):  # ValueError: stop shut a TLS socket under a read
             pass
         finally:
-            connection.close()
+            served.close()
             with self._lock:
-                self._open.pop(connection, None)
+                self._open.pop(served, None)
+
+    def _replace(self, connection: socket.socket, secured: ssl.SSLSocket) -> None:
+        """Wrapping took the descriptor away from the plain socket: `stop` must shut the other one."""
+        with self._lock:
+            self._open[secured] = self._open.pop(connection)
+        if self._stopping.is_set():
+            raise OSError("stopped before the handshake")
+        secured.do_handshake()
 
     def _converse(self, connection: socket.socket) -> None:
         while (request := read_request(connection)) is not None:
