@@ -333,6 +333,18 @@ class RequireKey:
 
 
 @dataclass(frozen=True, slots=True)
+class RequireRegion:
+    """301 with the bucket's region, and no Location, unless the request is signed for that region."""
+
+    region: str
+
+    def apply(self, request: Request, reply: Reply) -> Reply:
+        if f"/{self.region}/s3/" in request.headers.get("authorization", ""):
+            return reply
+        return other_region(self.region).apply(request, reply)
+
+
+@dataclass(frozen=True, slots=True)
 class SkewedClock:
     """The server's clock is `by` seconds ahead; a signature 15 minutes off that clock is refused, as S3 does."""
 

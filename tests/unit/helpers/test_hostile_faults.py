@@ -259,6 +259,14 @@ def test_only_the_right_access_key_is_served(server: Hostile) -> None:
     assert (get(server)[0].status, get(server, Authorization=signed)[0].status) == (403, 200)
 
 
+def test_a_bucket_answers_only_who_signs_for_its_region(server: Hostile) -> None:
+    server.misbehave(TARGET, wrong.RequireRegion("eu-west-3"), times=None)
+    signed = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20250901/eu-west-3/s3/aws4_request"
+    answer, _ = get(server)
+    assert (answer.status, answer.headers["x-amz-bucket-region"]) == (301, "eu-west-3")
+    assert get(server, Authorization=signed)[0].status == 200
+
+
 def test_a_skewed_clock_shows_in_the_date_and_refuses_what_is_signed_by_another(server: Hostile) -> None:
     server.misbehave(TARGET, wrong.SkewedClock(by=3600), times=None)
     answer, _ = get(server)
