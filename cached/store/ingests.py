@@ -47,6 +47,15 @@ class Ingests:
             self._sizes[key] = size
         return ingest
 
+    def drop_idle(self) -> int:
+        """Remove every partial that nobody works on; bytes freed. Raises OSError."""
+        freed = 0
+        with self._lock:
+            for key in self._sizes.keys() - self._live:
+                fsops.remove_folder(self._layout.ingest(key))
+                freed += self._sizes.pop(key)
+        return freed
+
     def _claim(self, key: IngestKey) -> None:
         with self._lock:
             if key in self._live:

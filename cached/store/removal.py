@@ -13,7 +13,7 @@ from pathlib import Path
 from cached import failpoints, fsops
 from cached.errors import Corrupt, NotFound
 from cached.layout import Layout
-from cached.store.blobs import Blobs
+from cached.store.blobs import Blobs, scan_blobs
 from cached.store.holds import Holds
 from cached.store.index import Index
 from cached.store.records import Manifest, Ref, read_record
@@ -50,6 +50,16 @@ class Removal:
             self._drop_links(ref)
         failpoints.hit("remove.after_links")
         return sum(self._remove_tree(tree) for tree in sorted(ref.trees))
+
+    def sweep(self) -> int:
+        """Remove trees that no name keeps and blobs that nothing links to or holds; bytes freed. Raises OSError.
+
+        Only when nothing unfinished may want them again. One lstat a blob: 100,000 take about a second.
+        """
+        freed = sum(self._remove_tree(tree) for tree in self._trees.all())
+        gone = {digest: size for digest in scan_blobs(self._layout) if (size := self._remove_blob(digest)) is not None}
+        self._index.forget(gone)
+        return freed + sum(gone.values())
 
     def _drop_links(self, ref: Ref) -> None:
         again = self._refs.get(ref.name)

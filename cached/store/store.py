@@ -186,6 +186,14 @@ class Store:
             record = self._parts.refs.announce_removal(ref)
         return self._parts.removal.finish(record)
 
+    @mapped("sweep up what no model needs")
+    def sweep(self) -> int:
+        """Remove partials that nobody works on, and trees and blobs that no name keeps; bytes freed.
+
+        For when no name waits for a download: until then they are what a resume goes on from.
+        """
+        return self._parts.ingests.drop_idle() + self._parts.removal.sweep()
+
     def touch(self, tree: TreeId) -> None:
         """The tree was used just now. Best effort: it is what eviction will order by."""
         self._parts.index.touch(tree, at=self._clock.wall())

@@ -42,6 +42,10 @@ class Trees:
             raise Corrupt(f"{path} is damaged", code=Code.CORRUPT, hint="prefetch the model again")
         raise NotFound(f"no manifest of tree {tree.short}", hint="prefetch the model again")
 
+    def all(self) -> tuple[TreeId, ...]:
+        """Every published tree, in order. Other names among them are not ours. Raises OSError."""
+        return tuple(sorted(tree for path in self._layout.trees.iterdir() if (tree := _tree_of(path.name))))
+
     def publish(self, manifest: Manifest, *, known_copies: frozenset[str]) -> Published:
         """Steps 7 to 9. A sound tree that is there already is found, a damaged one replaced.
 
@@ -127,6 +131,13 @@ class Trees:
             return None
         fsops.fsync_dir(self._layout.trees)
         return trash
+
+
+def _tree_of(name: str) -> TreeId | None:
+    try:
+        return TreeId(name)
+    except ValueError:
+        return None
 
 
 def seal_top(layout: Layout, tree: TreeId) -> None:
