@@ -35,13 +35,12 @@ STALL_WINDOW = 0.4
 STALL_FLOOR = 64 << 10
 
 
-def request_for(server: Hostile, path: str, *, headers: tuple[tuple[str, str], ...] = ()) -> Request:
+def request_for(server: Hostile, path: str, *, host: str = "127.0.0.1") -> Request:
     """A GET of the server's `path`."""
-    scheme, _, address = server.url.partition("://")
-    host, _, port = address.rpartition(":")
     ca_file = str(server.ca_file) if server.ca_file else None
-    head = (("Host", address), *headers)
-    return Request(scheme=scheme, host=host, port=int(port), target=f"/{path}", headers=head, ca_file=ca_file)
+    scheme = "https" if ca_file else "http"
+    headers = (("Host", f"{host}:{server.port}"),)
+    return Request(scheme=scheme, host=host, port=server.port, target=f"/{path}", headers=headers, ca_file=ca_file)
 
 
 class WorkerProcess:
@@ -85,6 +84,11 @@ class WorkerProcess:
     ) -> None:
         self.end()
 
+    def end_when_it_dies(self) -> tuple[int, str]:
+        """Wait until it ends by itself; exit status and stderr."""
+        self.process.wait(timeout=10)
+        return self.end()
+
     def end(self) -> tuple[int, str]:
         """Close stdin; exit status and stderr."""
         _, stderr = self.process.communicate(timeout=10)
@@ -121,9 +125,13 @@ class WorkerProcess:
         """Create a file of `size` zero bytes and open it; its number."""
         with path.open("wb") as file:
             file.truncate(size)
-        number = next(self._numbers)
-        self.say(Open(file=number, path=str(path), size=size, digests=digests))
-        return number
+        return self.open_existing(path, digests=digests)
+
+    def open_existing(self, path: Path, *, digests: tuple[str, ...] = (), number: int | None = None) -> int:
+        """Open a file, or open file `number` again; its number."""
+        chosen = next(self._numbers) if number is None else number
+        self.say(Open(file=chosen, path=str(path), size=path.stat().st_size, digests=digests))
+        return chosen
 
     def fetch(
         self,
