@@ -32,13 +32,14 @@ from cached.errors import (
     Retryable,
     Unsupported,
 )
-from cached.types import ModelName
+from cached.types import ModelName, State
 
 T = TypeVar("T")
 
 ANSWER_TIMEOUT = 60.0
 """Seconds that the daemon may be silent. It answers at once or within the time of a few disk writes, and an
 event stream carries an empty line every 15 s."""
+_CUT = "the daemon went away in the middle of an answer"
 
 _KINDS: dict[Code, type[CachedError]] = {
     Code.INSUFFICIENT_SPACE: InsufficientSpace,
@@ -107,13 +108,19 @@ class Client:
     def events(self, name: ModelName, *, deadline: float | None = None) -> Iterator[Event]:
         """A full snapshot, then changes, until the model is Ready, Failed or removed.
 
-        `deadline` is a reading of time.monotonic(); past it a Retryable with code Timeout is raised. Raises
-        NotFound.
+        The last event is one of these three: a stream that breaks off raises DaemonUnreachable (http.client
+        takes a cut chunk for the end). `deadline` is a reading of time.monotonic(); past it a Retryable with code
+        Timeout is raised. Raises NotFound.
         """
+        ended = False
         with self._open("GET", f"/v1/models/{quote(name)}/events") as (connection, response):
             while line := self._next_line(connection, response, deadline):
                 if line.strip():
-                    yield _decode(line, Event)
+                    event = _decode(line, Event)
+                    ended = event.removed or event.model.state in {State.READY, State.FAILED}
+                    yield event
+            if not ended:
+                raise self._unreachable(_CUT)
 
     def _next_line(
         self, connection: _UnixConnection, response: http.client.HTTPResponse, deadline: float | None
@@ -163,7 +170,7 @@ class Client:
         except TimeoutError as error:
             raise self._unreachable(f"the daemon has been silent for {ANSWER_TIMEOUT:.0f} s") from error
         except (http.client.HTTPException, ConnectionError) as error:
-            raise self._unreachable("the daemon went away in the middle of an answer") from error
+            raise self._unreachable(_CUT) from error
         except OSError as error:
             raise self._unreachable(f"cannot use the socket {self.socket}: {error}") from error
 

@@ -65,9 +65,8 @@ class Follower:
             self._report.show(event.model, files)
             if event.removed:
                 raise NotFound(f"{self._name} was removed while it was waited for", hint="`cachectl prefetch` it again")
-            if event.model.state in {State.READY, State.FAILED}:
-                return event.model
-        raise Retryable("the daemon stopped in the middle of its answer", code=Code.DAEMON_UNREACHABLE)
+            model = event.model
+        return model
 
     def _may_return(self, deadline: float | None) -> bool:
         now = time.monotonic()

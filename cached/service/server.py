@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +30,7 @@ class Servers:
     async def close(self) -> None:
         """Stop listening, end what is in flight, remove the socket's file."""
         _remove(self.front.socket)
-        for runner in self._runners:
-            await runner.cleanup()
+        await asyncio.gather(*(runner.cleanup() for runner in self._runners))
 
 
 async def start(config: Config, front: Front) -> Servers:
