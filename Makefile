@@ -21,7 +21,7 @@ test: lint
 	$(BIN)/pytest
 
 demo: setup
-	$(BIN)/python examples/demo.py
+	$(BIN)/python -m examples.demo
 
 bench-setup: setup .venv-bench/.ready
 
