@@ -21,6 +21,9 @@ from cached.config import Bytes
 Named = TypeVar("Named", Case, Contestant)
 
 QUICK = Sizes(shard=16 * MIB, small_files=100)
+# kserve-storage uses most, some 900 MiB. A quick run says nothing about speed, and touching 1 GiB takes half a second.
+HEADROOM = 1024 * MIB
+QUICK_HEADROOM = 64 * MIB
 
 
 def main(argv: list[str]) -> None:
@@ -62,6 +65,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         contestants=_chosen(everyone(), options.contestant, what="contestant"),
         sizes=sizes,
         repetitions=1 if options.quick else options.repetitions,
+        headroom=QUICK_HEADROOM if options.quick else HEADROOM,
         disk=options.disk,
         tmpfs=options.tmpfs,
     )

@@ -25,9 +25,6 @@ from benchmarks.listing import pages
 from benchmarks.results import Ingest, Run
 from benchmarks.server import Endpoint
 
-# What a client uses beside the page cache of its files: kserve-storage takes most, some 900 MiB.
-HEADROOM = GIB
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -37,6 +34,8 @@ class Plan:
     contestants: tuple[Contestant, ...]
     sizes: Sizes
     repetitions: int
+    headroom: int
+    """Bytes of memory that a client may use beside the page cache of its files."""
     disk: Path
     tmpfs: Path
 
@@ -47,10 +46,10 @@ def check_space(plan: Plan) -> None:
     machine.require_space(plan.tmpfs, needed + needed // 8, what="serving")
     machine.require_space(plan.disk, 2 * needed, what="downloading")
     available = machine.memory("MemAvailable")
-    if available < 2 * needed + HEADROOM:
+    if available < 2 * needed + plan.headroom:
         raise BenchError(
             f"serving {needed / GIB:.1f} GiB from memory and measuring beside it needs "
-            f"{(2 * needed + HEADROOM) / GIB:.1f} GiB of memory, {available / GIB:.1f} GiB are available; "
+            f"{(2 * needed + plan.headroom) / GIB:.1f} GiB of memory, {available / GIB:.1f} GiB are available; "
             "choose smaller files (--shard)"
         )
 
@@ -109,7 +108,7 @@ def _turn(plan: Plan, case: Case, contestant: Contestant, endpoint: Endpoint, re
         job = Job(dataset=case.dataset, held=case.held, endpoint=endpoint, scratch=Path(scratch))
         measure.sync(job.scratch)
         with contestant.prepare(job) as attempt:
-            usage = measure.run(attempt, touch=case.dataset.size + HEADROOM)
+            usage = measure.run(attempt, touch=case.dataset.size + plan.headroom)
             synced = measure.sync(job.scratch)
             landed = contestant.landed(job, usage.stdout)
             source = endpoint.folder / "www" / BUCKET / case.dataset.name

@@ -25,6 +25,7 @@ def ingest(record: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 @needs_nginx
 @needs_peers
+@pytest.mark.timeout(240)  # some 30 s on an idle machine with two cores
 def test_a_quick_run_measures_every_contestant_of_every_case(tmp_path: Path) -> None:
     done = ingest(tmp_path / "record.json")
     assert done.returncode == 0, done.stderr
