@@ -89,7 +89,7 @@ class Transfer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Bytes a ranged GET asks for, a multiple of 4 KiB (O_DIRECT writes whole blocks). 16, 32 and 64 MiB cost the
     same CPU; smaller resumes finer."""
     window: Bytes = Bytes(256 << 20)
-    """Bytes after which a file's parts are made durable and journaled."""
+    """Bytes of a file that a crash may cost: when half as many have arrived, they are made durable and journaled."""
     window_time: Seconds = Seconds(2)
     """Time after which they are, whatever their size."""
     hash_lag: Bytes = Bytes(256 << 20)

@@ -196,6 +196,11 @@ class FileState:
         self.refresh()
 
     @property
+    def unjournaled_bytes(self) -> int:
+        """In place, but not yet in the journal: what a crash would cost."""
+        return sum(each.length for each in self.unjournaled)
+
+    @property
     def whole(self) -> bool:
         """Whether every byte is in place and in the digests, and no lane works on it."""
         return self.pieces.complete and self.digest_at == self.entry.size and not self.in_flight and not self.feeding

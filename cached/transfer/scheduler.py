@@ -8,6 +8,7 @@ Decisions live in `filestate`, `retry` and `proof`; bytes move in the workers.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import random
 from collections import Counter
@@ -42,6 +43,7 @@ class Scheduler:
         self._numbers = itertools.count(1)
         self._owners: dict[int, FileState] = {}
         self._bell = asyncio.Event()
+        self._window_filling = asyncio.Event()
         self._stopping = False
         self.pool = Pool(config, on_moved=self._moved)
         self.faults: Counter[str] = Counter()
@@ -224,6 +226,8 @@ class Scheduler:
         if good:
             state.landed(Range(take.range.offset, good), answer, now=now)
             state.progressed(now)
+            if self._fills_window(state):
+                self._window_filling.set()
         if isinstance(answer, Done):
             self.parts_done += 1
             self._confirm(state, answer)
@@ -375,19 +379,28 @@ class Scheduler:
         transfer, timeouts = self._config.transfer, self._config.timeouts
         pause = min(transfer.window_time, timeouts.no_progress) / 4
         while True:
-            await asyncio.sleep(pause)
+            await self._rest(pause)
             now = self._clock.monotonic()
             due: list[FileState] = []
             for state in list(self._files.values()):
                 self._settle(state)
-                size = sum(each.length for each in state.unjournaled)
                 late = now - state.unjournaled_since >= transfer.window_time
-                if size and (late or size >= transfer.window):
+                if state.unjournaled and (late or self._fills_window(state)):
                     due.append(state)
                 if now - state.moved_at > timeouts.no_progress and not state.feeding:
                     state.fail(_no_progress(state, timeouts.no_progress))
             await asyncio.gather(*(self._journal(state) for state in due))
             self.ring()
+
+    async def _rest(self, seconds: float) -> None:
+        """Until some window is half full, at most `seconds`."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._window_filling.wait(), seconds)
+        self._window_filling.clear()
+
+    def _fills_window(self, state: FileState) -> bool:
+        """Half of it: the other half is for what arrives while the first is made durable."""
+        return state.unjournaled_bytes * 2 >= self._config.transfer.window
 
     async def _journal(self, state: FileState) -> None:
         """Make the parts that arrived durable, then say so in the journal."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from cached.api.types import ModelView, Want
-from cached.config import Bytes, Config, Source, Transfer
+from cached.config import Bytes, Config, Seconds, Source, Transfer
 from cached.types import ModelName, State, Uri
 from tests.helpers.daemon import Daemon, Remote, serving, until
 from tests.helpers.hostile import Synthetic, digest
@@ -26,7 +26,7 @@ PROVE = os.environ.get("CACHED_PROVE") == "1"
 ROUNDS = range(10 if PROVE else 3)
 SIZE = (1024 if PROVE else 256) * MIB
 RATE = "200MiB" if PROVE else "100MiB"
-TRANSFER = Transfer() if PROVE else Transfer(part=Bytes(4 * MIB), window=Bytes(32 * MIB))
+TRANSFER = Transfer() if PROVE else Transfer(part=Bytes(4 * MIB), window=Bytes(32 * MIB), window_time=Seconds(30))
 IN_FLIGHT = TRANSFER.connections * TRANSFER.part
 
 pytestmark = pytest.mark.timeout(600 if PROVE else 120)
