@@ -6,6 +6,7 @@ imports no SDK.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import ClassVar, Protocol
 
@@ -47,6 +48,11 @@ class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     validator: str
     etag: str | None = None
     version: str | None = None
+
+
+def file_validator(found: os.stat_result) -> str:
+    """What pins a local file: `<device>:<inode>:<size>:<mtime ns>:<ctime ns>`."""
+    return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}"
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

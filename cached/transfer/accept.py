@@ -1,9 +1,9 @@
 """Whether an answer's body is exactly the bytes that were asked for. Pure: a head in, a verdict out.
 
-The rules are those of docs/architecture.md ("Resolve, pin, then fetch"). They are strict because a body
-that is accepted is written at its offset at once: a server that ignores ranges, a proxy that compresses, an
-object that was replaced must be noticed before the first byte. What a head cannot tell (an early end) is
-found by counting.
+The rules are strict because a body that is accepted is written at its offset at once: a server that ignores
+ranges, a proxy that compresses, an object that was replaced must be noticed before the first byte. What a
+head cannot tell (an early end) is found by counting. What follows from each refusal stands in
+docs/architecture.md ("When a request fails").
 """
 
 from __future__ import annotations

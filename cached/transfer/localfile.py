@@ -11,17 +11,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cached.sources.base import file_validator
 from cached.transfer.outcome import JobFault
 from cached.transfer.protocol import Fault, Fetch
 from cached.transfer.sink import Receive
 
 # Not blocking: a FIFO or a device in a file's place must not hang the lane.
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-
-
-def validator(found: os.stat_result) -> str:
-    """What pins a local file: `<device>:<inode>:<size>:<mtime ns>:<ctime ns>`."""
-    return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}"
 
 
 @contextmanager
@@ -60,7 +56,7 @@ def _compare(descriptor: int, fetch: Fetch) -> None:
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         raise JobFault(Fault.SOURCE_FILE, "the source is not a regular file")
-    if validator(found) != fetch.etag:
+    if file_validator(found) != fetch.etag:
         raise JobFault(Fault.SOURCE_FILE, "the source file is no longer as it was pinned")
 
 

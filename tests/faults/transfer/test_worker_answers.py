@@ -167,6 +167,15 @@ def test_a_whole_object_is_taken_in_one_stream_where_no_range_was_asked(
     assert hostile.requests[-1].headers.get("range") is None
 
 
+def test_an_object_that_is_stored_compressed_arrives_as_it_is_stored(
+    worker: WorkerProcess, hostile: Hostile, tmp_path: Path
+) -> None:
+    hostile.put(KEY, CONTENT, etag=ETAG, content_encoding="gzip")
+    assert isinstance(fetch(worker, hostile, tmp_path), Done)
+    assert (tmp_path / "data").read_bytes() == CONTENT.read(0, SIZE)
+    assert hostile.requests[-1].headers["accept-encoding"] == "identity"
+
+
 def test_an_error_answer_is_handed_on_with_its_body_and_headers(
     worker: WorkerProcess, hostile: Hostile, tmp_path: Path
 ) -> None:

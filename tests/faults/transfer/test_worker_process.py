@@ -16,9 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cached.sources.base import Request
+from cached.sources.base import Request, file_validator
 from cached.transfer.digests import combine, from_base64
-from cached.transfer.localfile import validator
 from cached.transfer.protocol import Close, Closed, Done, Failed, Fault, Hello, Open, decode_answer, encode
 from tests.helpers.hostile import Hostile, Synthetic, faults
 from tests.helpers.rawserver import RawServer
@@ -117,7 +116,7 @@ def test_digest_jobs_out_of_order_end_a_worker_rather_than_give_a_digest_of_noth
         source = tmp_path / "source"
         source.write_bytes(bytes(8192))
         request = Request(scheme="file", target=str(source))
-        etag = validator(source.stat())
+        etag = file_validator(source.stat())
         worker.say(worker.fetch(file, request, offset=4096, length=4096, total=8192, etag=etag, digest=True))
         status, stderr = worker.end_when_it_dies()
     assert status == 70
@@ -227,7 +226,7 @@ def test_a_local_file_is_copied_and_held_to_its_pin(worker: WorkerProcess, tmp_p
     source.write_bytes(CONTENT.read(0, SIZE))
     request = Request(scheme="file", target=str(source))
     file = worker.open(tmp_path / "data", size=SIZE)
-    pin = validator(source.stat())
+    pin = file_validator(source.stat())
     good = worker.call(worker.fetch(file, request, length=SIZE, etag=pin))
     os.utime(source, ns=(1, 1))
     changed = worker.call(worker.fetch(file, request, length=SIZE, etag=pin))

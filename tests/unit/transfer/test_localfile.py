@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cached.sources.base import Request
-from cached.transfer.localfile import local_source, validator
+from cached.sources.base import Request, file_validator
+from cached.transfer.localfile import local_source
 from cached.transfer.outcome import JobFault
 from cached.transfer.protocol import Fault, Fetch
 from cached.transfer.sink import Receive
@@ -29,7 +29,7 @@ def fetch(path: Path, *, offset: int = 0, etag: str | None = None) -> Fetch:
         total=len(DATA),
         ranged=True,
         request=Request(scheme="file", target=str(path)),
-        etag=etag or validator(os.lstat(path)),
+        etag=etag or file_validator(os.lstat(path)),
         digest=False,
         checksum=None,
     )
