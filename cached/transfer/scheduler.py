@@ -63,8 +63,7 @@ class Scheduler:
             return await self._whole(state)
         finally:
             state.finished.cancel()
-            await self._quiet(state)
-            del self._files[state.number]
+            await _to_its_end(self._leave(state))
 
     async def _whole(self, state: FileState) -> Fetched:
         while True:
@@ -98,6 +97,12 @@ class Scheduler:
         self._settle(state)
         self.ring()
         return state
+
+    async def _leave(self, state: FileState) -> None:
+        try:
+            await self._quiet(state)
+        finally:
+            del self._files[state.number]
 
     async def _quiet(self, state: FileState) -> None:
         """Wait until no lane works on the file; make what arrived durable, for a later resume; close it."""
@@ -418,6 +423,23 @@ class Scheduler:
 
 def _algorithm(entry: Entry) -> Checksum | None:
     return cast(Checksum, entry.checksum[0]) if entry.checksum else None
+
+
+async def _to_its_end(work: Coroutine[None, None, None]) -> None:
+    """Await `work` also when the caller is cancelled meanwhile, however often: a file that is given up in the
+    middle would be closed, and begun anew, while lanes still write to it.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        task.exception()  # seen here; the cancellation is what the caller gets
+        raise cancelled
+    task.result()
 
 
 def _follows(state: FileState, worker: Worker) -> bool:
