@@ -7,6 +7,7 @@ import hashlib
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -275,3 +276,22 @@ def test_a_fresh_connection_that_is_closed_without_an_answer_is_a_fault(worker: 
         assert isinstance(answer, Failed)
         assert answer.fault is Fault.CONNECT
         assert isinstance(worker.call(worker.fetch(file, request, length=3)), Done)
+
+
+def test_a_connection_is_kept_over_tls_too(
+    worker: WorkerProcess, hostile_tls: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile_tls.put(KEY, CONTENT)
+    served: list[socket.socket] = []
+    serve = hostile_tls._serve
+
+    def counted(connection: socket.socket) -> None:
+        served.append(connection)
+        serve(connection)
+
+    monkeypatch.setattr(hostile_tls, "_serve", counted)
+    file = worker.open(tmp_path / "data", size=SIZE)
+    for offset in (0, MIB, 2 * MIB):
+        command = worker.fetch(file, request_for(hostile_tls, KEY), offset=offset, length=MIB, total=SIZE)
+        assert isinstance(worker.call(command), Done)
+    assert len(served) == 1
