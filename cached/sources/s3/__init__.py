@@ -1,0 +1,5 @@
+"""The room of boto3: S3 and what speaks its language. Imports nothing of the other sources."""
+
+from cached.sources.s3.source import S3Source
+
+__all__ = ["S3Source"]

@@ -1,0 +1,137 @@
+"""Clients, credentials and addresses, one set a bucket: what boto3 knows, kept until it is refused.
+
+Credentials come from the chain that every AWS tool walks (environment, profile, web identity, container,
+instance); it is walked again when an answer says that they are stale. When it finds none, nothing is signed.
+Every call here may block: use threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import boto3
+import botocore.session
+from botocore import UNSIGNED
+from botocore.config import Config as BotoConfig
+
+from cached import config
+from cached.sources.base import Pin, Request
+from cached.sources.s3.errors import Call, mapped
+from cached.sources.s3.signing import Address, parse_address, signed_get
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
+    from mypy_boto3_s3 import S3Client
+
+POOL = 16
+"""Connections a client keeps: as many as the threads that call it."""
+TRIES = 3
+"""Of one listing or HEAD call, botocore's `standard` mode: it waits 0.5-2 s on 503 and resets."""
+
+
+@dataclass(slots=True)
+class Connection:
+    """One bucket's client. The address is taken after the first listing, when botocore has found the region."""
+
+    bucket: str
+    client: S3Client
+    credentials: Credentials | None
+    ca_file: str | None
+    _address: tuple[Address, str] | None = field(default=None)
+
+    def call(self, what: str) -> Call:
+        return Call(what, self.bucket, self.client.meta.endpoint_url, self.credentials is None)
+
+    def request(self, key: str, pin: Pin) -> Request:
+        """A signed GET. Raises NotAuthorized or Retryable when credentials cannot be renewed."""
+        address, region = self.address()
+        with mapped(self.call(f"s3://{self.bucket}/{key}")):
+            frozen = self.credentials.get_frozen_credentials() if self.credentials else None
+        return signed_get(address, key=key, pin=pin, region=region, credentials=frozen, ca_file=self.ca_file)
+
+    def address(self) -> tuple[Address, str]:
+        """Where the bucket's objects are and the region that signs for it, by botocore's own rules: path or
+        virtual style, regional and dual-stack names, and a redirect seen before.
+        """
+        if self._address is None:
+            with mapped(self.call(f"s3://{self.bucket}/")):
+                url = self.client.generate_presigned_url("get_object", Params={"Bucket": self.bucket, "Key": "k"})
+            self._address = parse_address(url, key="k"), _signing_region(url) or self.client.meta.region_name
+        return self._address
+
+    def moved_to(self, other: Connection) -> Connection:
+        """`other`, which already knows what this one learnt."""
+        other._address = self._address
+        return other
+
+
+def _signing_region(url: str) -> str | None:
+    """From `X-Amz-Credential=<key>/<date>/<region>/s3/aws4_request`."""
+    _, found, scope = url.partition("X-Amz-Credential=")
+    parts = scope.partition("&")[0].split("%2F")
+    return parts[-3] if found and len(parts) >= 5 else None
+
+
+class Connections:
+    """The connections of one source rule. Safe to use from several threads."""
+
+    def __init__(self, rule: config.Source | None, timeouts: config.Timeouts) -> None:
+        self._rule = rule
+        self._timeouts = timeouts
+        self._lock = threading.Lock()
+        self._by_bucket: dict[str, Connection] = {}
+
+    def get(self, bucket: str) -> Connection:
+        """The bucket's connection. Raises NotAuthorized when a configured credential cannot be had."""
+        with self._lock:
+            if bucket not in self._by_bucket:
+                self._by_bucket[bucket] = self._open(bucket)
+            return self._by_bucket[bucket]
+
+    def renew(self, refused: Connection) -> Connection:
+        """A connection with credentials looked up anew, in place of the one that was `refused`. Many lanes may
+        be refused at once: the first renews, the others get what it got.
+        """
+        with self._lock:
+            current = self._by_bucket.get(refused.bucket)
+            if current is None or current is refused:
+                current = refused.moved_to(self._open(refused.bucket))
+                self._by_bucket[refused.bucket] = current
+            return current
+
+    def close(self) -> None:
+        with self._lock:
+            for connection in self._by_bucket.values():
+                connection.client.close()
+            self._by_bucket.clear()
+
+    def _open(self, bucket: str) -> Connection:
+        endpoint = self._rule.endpoint if self._rule else None
+        with mapped(Call(f"s3://{bucket}/", bucket, endpoint or "AWS", anonymous=False)):
+            core = botocore.session.get_session()
+            session = boto3.Session(botocore_session=core)
+            credentials = session.get_credentials()
+            ca_file = (self._rule.ca_file if self._rule else None) or core.get_config_variable("ca_bundle")
+            client = session.client(
+                "s3",
+                endpoint_url=endpoint,
+                region_name=(self._rule.region if self._rule else None) or session.region_name or "us-east-1",
+                verify=ca_file,
+                config=self._settings(anonymous=credentials is None),
+            )
+        return Connection(bucket, client, credentials, ca_file)
+
+    def _settings(self, *, anonymous: bool) -> BotoConfig:
+        return BotoConfig(
+            signature_version=UNSIGNED if anonymous else "s3v4",
+            connect_timeout=float(self._timeouts.connect),
+            read_timeout=float(self._timeouts.first_byte),
+            retries={"mode": "standard", "total_max_attempts": TRIES},
+            max_pool_connections=POOL,
+            user_agent_extra="cached",
+            # botocore's own response check fails good ranged reads of composite checksums (botocore#3346).
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
