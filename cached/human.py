@@ -5,11 +5,11 @@ from __future__ import annotations
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-def size(count: float) -> str:
+def size(amount: float) -> str:
     """Bytes in binary units with three significant digits: `512 B`, `1.50 MiB`, `137 GiB`."""
-    if count < 999.5:
-        return f"{count:.0f} B"
-    value = float(count)
+    if amount < 999.5:
+        return f"{amount:.0f} B"
+    value = float(amount)
     unit = 0
     while value >= 999.5 and unit < len(_UNITS) - 1:
         value /= 1024
@@ -33,6 +33,11 @@ def span(seconds: float) -> str:
 def rate(per_second: float) -> str:
     """Bytes a second."""
     return f"{size(per_second)}/s"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def percent(part: int, whole: int) -> str:

@@ -98,6 +98,7 @@ def _command(program: str) -> click.Command:
         rich_markup_mode=None,  # plain help; rich is not loaded for it
         add_completion=False,
         no_args_is_help=True,
+        suggest_commands=False,  # click does, from 8.4 on
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

@@ -92,7 +92,12 @@ def _story(detail: ModelDetail) -> list[str]:
             ("revision", model.revision),
             ("tree", model.tree),
             ("verified", model.verified),
-            ("size", f"{human.size(model.bytes_total)} in {model.files_total} files" if model.files_total else None),
+            (
+                "size",
+                f"{human.size(model.bytes_total)} in {human.count(model.files_total, 'file')}"
+                if model.files_total
+                else None,
+            ),
             ("done", _done(model) if model.state is not State.READY else None),
             ("fetched", human.size(model.bytes_fetched)),
             ("reused", human.size(model.bytes_reused)),

@@ -66,7 +66,9 @@ def _opening(model: ModelView) -> str:
     if model.state in {State.READY, State.FAILED} or not model.files_total:
         return f"{model.name}: {model.state}"
     here = f", {human.size(model.bytes_done)} already here" if model.bytes_done else ""
-    return f"{model.name}: {model.state}, {model.files_total} files, {human.size(model.bytes_total)}{here}"
+    return (
+        f"{model.name}: {model.state}, {human.count(model.files_total, 'file')}, {human.size(model.bytes_total)}{here}"
+    )
 
 
 def _progress(model: ModelView, pace: Pace, now: float) -> str:
@@ -77,7 +79,7 @@ def totals(model: ModelView) -> str:
     """How much is in place."""
     return (
         f"{human.percent(model.bytes_done, model.bytes_total)}, {human.size(model.bytes_done)} of "
-        f"{human.size(model.bytes_total)}, {model.files_done} of {model.files_total} files"
+        f"{human.size(model.bytes_total)}, {model.files_done} of {human.count(model.files_total, 'file')}"
     )
 
 

@@ -25,10 +25,10 @@ def _lines(status: Status) -> list[str]:
             ("socket", status.socket),
             ("port", status.port),
             ("disk", f"{human.size(status.disk_free)} free of {human.size(status.disk_total)}"),
-            ("stored", f"{human.size(status.bytes_blobs)} in {status.blobs} blobs"),
+            ("stored", f"{human.size(status.bytes_blobs)} in {human.count(status.blobs, 'blob')}"),
             ("partial", f"{human.size(status.bytes_partial)} set aside for downloads"),
             ("models", models),
-            ("workers", f"{status.workers}, {status.connections} connections"),
+            ("workers", f"{status.workers}, {human.count(status.connections, 'connection')}"),
             ("fetched", f"{human.size(status.fetched_total)} since the start"),
         ]
     )

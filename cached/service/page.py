@@ -85,7 +85,8 @@ def _row(model: ModelView) -> str:
 def _share(model: ModelView) -> str:
     if not model.files_total:
         return ""
-    return f"{human.percent(model.bytes_done, model.bytes_total)}, {model.files_done} of {model.files_total} files"
+    files = human.count(model.files_total, "file")
+    return f"{human.percent(model.bytes_done, model.bytes_total)}, {model.files_done} of {files}"
 
 
 def _bar(value: int, whole: int) -> str:
