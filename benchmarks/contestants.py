@@ -6,6 +6,7 @@ used as child processes alone. None gets credentials or settings of the person w
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import json
 import os
@@ -74,7 +75,7 @@ def clean_environment(home: Path) -> dict[str, str]:
     return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "AWS_EC2_METADATA_DISABLED": "true"}
 
 
-class _Peer:
+class _Peer(abc.ABC):
     """A program that writes files into a folder and ends."""
 
     name: str
@@ -91,8 +92,11 @@ class _Peer:
         del stdout
         return Landed(folder=job.scratch / "files", fetched=job.dataset.size)
 
-    def command(self, job: Job, out: Path) -> list[str]:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def version(self) -> str: ...
+
+    @abc.abstractmethod
+    def command(self, job: Job, out: Path) -> list[str]: ...
 
     def environment(self, endpoint: Endpoint) -> dict[str, str]:
         del endpoint

@@ -70,6 +70,15 @@ def running_in(folder: Path) -> list[str]:
     return [line for line in lines if str(folder) in line]
 
 
+def test_a_warm_hit_is_measured_alone_and_under_load(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    command = [sys.executable, "-m", "benchmarks", "warmhit", "--requests", "100", "--json", str(record)]
+    done = subprocess.run([*command, "--disk", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loads = results.load_warmhit(record).loads
+    assert [(load.callers, load.rate, len(load.seconds)) for load in loads] == [(1, None, 100), (64, 500.0, 100)]
+
+
 def test_an_unknown_case_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     done = ingest(tmp_path / "record.json", "--only", "p5-http")
     assert (done.returncode, "there is no case 'p5-http'; there are p4-http, p4-https" in done.stderr) == (1, True)
