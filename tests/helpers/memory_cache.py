@@ -30,7 +30,7 @@ class Totals:
     worker_restarts: int = 0
 
 
-def view(name: str = "m", **changes: object) -> ModelView:
+def view(name: str = "m", /, **changes: object) -> ModelView:
     """A model that downloads."""
     base = ModelView(
         name=ModelName(name), uri=Uri("s3://b/m"), state=State.DOWNLOADING, path=f"/cache/models/{name}", files_total=2
@@ -38,7 +38,7 @@ def view(name: str = "m", **changes: object) -> ModelView:
     return replace(base, **changes)
 
 
-def ready(name: str = "m", **changes: object) -> ModelView:
+def ready(name: str = "m", /, **changes: object) -> ModelView:
     """A model in place."""
     base = view(name, state=State.READY, tree=TREE, verified=Level.DIGEST, bytes_total=10, bytes_done=10)
     return replace(base, **changes)
