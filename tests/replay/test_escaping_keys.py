@@ -44,7 +44,6 @@ async def test_a_file_that_is_also_a_folder_is_refused_with_both_names(rig: Rig)
     assert "'foo/bar'" in view.message
 
 
-@pytest.mark.xfail(reason="the source refuses its listing before the patterns are applied", strict=True)
 async def test_leaving_the_bad_key_out_makes_the_model_good(rig: Rig) -> None:
     """What the hint of aws-cli#431's refusal says works."""
     rig.server.put("bkt/m/foo", b"file")

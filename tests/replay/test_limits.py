@@ -88,6 +88,20 @@ async def test_an_expired_token_is_renewed_once_and_the_part_retried(rig: Rig) -
     assert await rig.ready("s3://bkt/big") == {"big": DATA}
 
 
+async def test_a_token_that_expires_under_every_connection_at_once_is_renewed(rig: Rig) -> None:
+    """aws-cli#4562: whatever was in flight is refused together; that is one expiry, not a second refusal."""
+    rig.server.put("bkt/big", SIZE)
+    rig.server.misbehave("bkt/big", faults.expired_token(), skip=1, times=3)
+    assert await rig.ready("s3://bkt/big") == {"big": DATA}
+
+
+async def test_a_burst_of_refusals_is_not_as_many_tries(rig: Rig) -> None:
+    """s3cmd PR#1232: every connection hears SlowDown at once; one part's tries are not used up by its neighbours'."""
+    rig.server.put("bkt/big", SIZE)
+    rig.server.misbehave("bkt/big", faults.slow_down(), times=4 * (rig.config.transfer.attempts - 2), skip=1)
+    assert await rig.ready("s3://bkt/big") == {"big": DATA}
+
+
 async def test_a_token_that_stays_expired_is_an_authorisation_failure(rig: Rig) -> None:
     rig.server.put("bkt/big", SIZE)
     rig.server.misbehave("bkt/big", faults.expired_token(), times=None, skip=3)
