@@ -18,28 +18,33 @@ from cached.cli.report import reporter
 from cached.errors import CachedError, Code, Exit, Retryable
 from cached.types import State
 
+Where = Annotated[str, typer.Argument(metavar="URI", help="s3://bucket/path, https://host/file, file:///folder.")]
+As = Annotated[str | None, typer.Option("--name", help="Publish it as models/NAME.  [default: made from the URI]")]
+Move = Annotated[bool, typer.Option("--move", help="Let a name that stands for another URI turn to this.")]
+Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Watch until it is Ready, or return at once.")]
+Sha256 = Annotated[
+    list[str] | None,
+    typer.Option("--sha256", metavar="PATH=HEX", help="A file's content must have this digest. Repeatable."),
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option("--allow", metavar="PATTERN", help="Take only files that match, as *.safetensors. Repeatable."),
+]
+Ignore = Annotated[
+    list[str] | None, typer.Option("--ignore", metavar="PATTERN", help="Leave out files that match. Repeatable.")
+]
+
 
 def prefetch(  # noqa: PLR0913  a command's options are its parameters
-    uri: Annotated[str, typer.Argument(metavar="URI", help="s3://bucket/path, https://host/file, file:///folder.")],
+    uri: Where,
     *,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Publish it as models/NAME.  [default: made from the URI]")
-    ] = None,
-    move: Annotated[bool, typer.Option("--move", help="Let a name that stands for another URI turn to this.")] = False,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Watch until it is Ready, or return at once.")] = True,
+    name: As = None,
+    move: Move = False,
+    wait: Wait = True,
     timeout: Timeout = None,
-    sha256: Annotated[
-        list[str] | None,
-        typer.Option("--sha256", metavar="PATH=HEX", help="A file's content must have this digest. Repeatable."),
-    ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option("--allow", metavar="PATTERN", help="Take only files that match, as *.safetensors. Repeatable."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option("--ignore", metavar="PATTERN", help="Leave out files that match. Repeatable."),
-    ] = None,
+    sha256: Sha256 = None,
+    allow: Allow = None,
+    ignore: Ignore = None,
     socket: Socket = SOCKET,
     json: Json = False,
 ) -> None:

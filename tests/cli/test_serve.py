@@ -38,6 +38,12 @@ def test_a_signal_ends_it_well_and_its_socket_with_it(daemon: Box, number: signa
     assert (process.wait(20), daemon.socket.exists()) == (0, False)
 
 
+def test_stdout_has_the_one_line_with_both_addresses(daemon: Box) -> None:
+    """`serve` of the box has read it."""
+    daemon.started[0].terminate()
+    assert daemon.started[0].communicate(timeout=20)[0] == ""
+
+
 def test_a_second_signal_ends_it_at_once(daemon: Box) -> None:
     daemon.server.put("models/big/w", 24 << 20)
     daemon.server.misbehave("models/big/w", Stall(after=1 << 20), times=None)
