@@ -91,4 +91,4 @@ def _rows(model: ModelView, files: tuple[FileView, ...]) -> Table:
 
 
 def _bar(done: int, total: int) -> ProgressBar:
-    return ProgressBar(total=max(total, 1), completed=done if total else 1, width=BAR)
+    return ProgressBar(total=max(total, 1), completed=done if total else 1, width=BAR, complete_style="cyan")
