@@ -104,6 +104,14 @@ class Uri(str):
         """What stands after `://`."""
         return self.partition("://")[2]
 
+    @property
+    def shown(self) -> str:
+        """For messages: without the query of an http or https URL, which may hold a signature, and its user part."""
+        if self.scheme not in {"http", "https"}:
+            return str(self)
+        authority, slash, path = self.rest.partition("?")[0].partition("/")
+        return f"{self.scheme}://{authority.rpartition('@')[2]}{slash}{path}"
+
 
 class Level(enum.StrEnum):
     """How well a file's bytes were proved, strongest first. A model's level is its weakest file's.

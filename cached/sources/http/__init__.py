@@ -1,0 +1,1 @@
+"""https:// and http:// as a source: one URL is one file."""
