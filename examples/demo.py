@@ -26,7 +26,7 @@ from safetensors import safe_open
 
 from tests.helpers.seaweed import Keys, seaweed
 
-BIN = Path(sys.executable).parent
+CACHED, CACHECTL = (str(Path(sys.executable).with_name(name)) for name in ("cached", "cachectl"))
 BUCKET = "models"
 BIG = 512 << 20
 """Bytes of the download that gets interrupted: long enough to be hit in the middle."""
@@ -61,10 +61,13 @@ class Demo:
 
     def start(self) -> None:
         """`cached serve`, and wait for the line that says where it listens."""
-        command = [BIN / "cached", "serve", "--config", self.config, "--root", self.root, "--socket", self.socket]
+        command = [CACHED, "serve", "--config", str(self.config), "--root", str(self.root)]
         log = self.config.with_name("daemon.log").open("ab")
         self.daemon = subprocess.Popen(
-            [*command, "--port", "0"], env=self.environment, stdout=subprocess.PIPE, stderr=log
+            [*command, "--socket", str(self.socket), "--port", "0"],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=log,
         )
         assert self.daemon.stdout is not None
         if not self.daemon.stdout.readline():
@@ -81,14 +84,12 @@ class Demo:
     def run(self, *words: str) -> Any:
         """`cachectl WORDS --json`, shown and parsed."""
         say(f"   $ cachectl {' '.join(words)}")
-        done = subprocess.run(
-            [BIN / "cachectl", *words, "--json"], env=self.environment, stdout=subprocess.PIPE, check=True
-        )
+        done = subprocess.run([CACHECTL, *words, "--json"], env=self.environment, stdout=subprocess.PIPE, check=True)
         return json.loads(done.stdout) if done.stdout else None
 
     def progress(self) -> int:
         """Bytes of the large download that are in place."""
-        command = [BIN / "cachectl", "show", "big", "--json"]
+        command = [CACHECTL, "show", "big", "--json"]
         shown = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, check=True)
         return int(json.loads(shown.stdout)["model"]["bytes_done"])
 

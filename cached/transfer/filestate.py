@@ -82,6 +82,7 @@ class FileState:
     in_flight: int = 0
     live: dict[int, int] = field(default_factory=dict)
     failures: int = 0
+    failed_at: float = 0.0
     refreshed: bool = False
     fresh: bool = False
     not_before: float = 0.0
@@ -167,6 +168,16 @@ class FileState:
         self.moved_at = now
         self.failures = 0
         self.refreshed = False
+
+    def failed(self, sent: float, now: float) -> bool:
+        """A request of time `sent` failed. Whether that counts: lanes that all hear the same refusal at once have
+        failed once, not each for itself.
+        """
+        if sent < self.failed_at:
+            return False
+        self.failed_at = now
+        self.failures += 1
+        return True
 
     def moved(self, job: int, count: int) -> None:
         """`count` more bytes of a job arrived."""

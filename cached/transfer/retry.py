@@ -71,7 +71,7 @@ def decide(
     final = _final(failed, what, refreshed=refreshed)
     if final is not None:
         return final
-    if not refreshed and (failed.fault is Fault.REDIRECT or _refused(failed)):
+    if not refreshed and (failed.fault is Fault.REDIRECT or is_refusal(failed)):
         return Retry(0.0, fresh=True)
     if attempt >= attempts:
         return Fail(_gave_up(failed, what, attempt))
@@ -90,8 +90,10 @@ def _final(failed: Failed, what: str, *, refreshed: bool) -> Action | None:
             return Fail(_tls_error(failed, what))
         case Fault.WHOLE:
             return Stream()
-        case Fault.STATUS if _refused(failed):
+        case Fault.STATUS if is_refusal(failed):
             return Fail(_refusal(failed, what)) if refreshed else None
+        case Fault.STATUS if failed.status == 416:
+            return Fail(SourceChanged(f"the server says that {what} ends before its listed size (416)", hint=_CHANGED))
         case Fault.STATUS if failed.status not in _BUSY:
             return Fail(_status_error(failed, what))
         case _:
@@ -114,7 +116,8 @@ def disk_error(number: int, what: str) -> CachedError:
 _CHANGED = "it will be looked up again; upload new versions under new names to avoid this"
 
 
-def _refused(failed: Failed) -> bool:
+def is_refusal(failed: Failed) -> bool:
+    """Whether the server refused the signature or the credentials, which renewing them may mend."""
     return failed.status in {401, 403} or (failed.status == 400 and _s3_code(failed) in _EXPIRED)
 
 
@@ -176,7 +179,7 @@ def _gave_up(failed: Failed, what: str, attempt: int) -> CachedError:
 def _delay(failed: Failed, attempt: int, timeouts: Timeouts, jitter: Callable[[], float]) -> float:
     backoff = min(timeouts.retry_cap, timeouts.retry_base * 2 ** (attempt - 1)) * jitter()
     asked = retry_after(failed.headers.get("retry-after", ""), failed.headers.get("date", ""))
-    return backoff if asked is None else min(asked, timeouts.retry_cap) + backoff
+    return float(backoff if asked is None else min(asked, timeouts.retry_cap) + backoff)
 
 
 def retry_after(text: str, date: str) -> float | None:

@@ -183,6 +183,7 @@ class Scheduler:
         number = self.pool.next_job()
         self._owners[number] = state
         try:
+            sent = self._clock.monotonic()
             request = await self._sign(state)
             answer = await self._call(state, take, worker, self._message(state, take, request, number, lane))
         except WorkerLostError:
@@ -194,7 +195,7 @@ class Scheduler:
             state.fail(error)
         else:
             state.ended(number, answer.length if isinstance(answer, Done) else answer.written)
-            self._answered(state, take, answer)
+            self._answered(state, take, answer, sent)
         finally:
             del self._owners[number]
 
@@ -223,7 +224,7 @@ class Scheduler:
         assert isinstance(answer, Done | Failed)
         return answer
 
-    def _answered(self, state: FileState, take: Take, answer: Done | Failed) -> None:
+    def _answered(self, state: FileState, take: Take, answer: Done | Failed, sent: float) -> None:
         now = self._clock.monotonic()
         good = answer.length if isinstance(answer, Done) else answer.written
         if take.digest:
@@ -238,7 +239,7 @@ class Scheduler:
             self._confirm(state, answer)
             return
         state.pieces.give_back(Range(take.range.offset + good, take.range.length - good))
-        self._failed(state, answer, now)
+        self._failed(state, answer, now, sent)
 
     def _confirm(self, state: FileState, answer: Done) -> None:
         try:
@@ -246,9 +247,12 @@ class Scheduler:
         except CachedError as error:
             state.fail(error)
 
-    def _failed(self, state: FileState, failed: Failed, now: float) -> None:
+    def _failed(self, state: FileState, failed: Failed, now: float, sent: float) -> None:
         self.faults[failed.fault] += 1
-        state.failures += 1
+        anew = state.failed(sent, now)
+        if retry.is_refusal(failed) and self._awaits_others(state, anew=anew):
+            state.not_before = max(state.not_before, now + self._config.timeouts.retry_base)
+            return
         action = retry.decide(
             failed,
             what=state.what,
@@ -266,8 +270,15 @@ class Scheduler:
             case retry.Retry(after, fresh):
                 state.fresh = state.fresh or fresh
                 state.refreshed = state.refreshed or fresh
-                state.not_before = now + after
+                state.not_before = max(state.not_before, now + after)
                 state.restart = not state.ranges
+
+    def _awaits_others(self, state: FileState, *, anew: bool) -> bool:
+        """Whether a refusal decides nothing yet: it was signed before the renewal that another lane's refusal
+        caused, or renewed requests of other lanes are still out, and one that succeeds allows another renewal.
+        """
+        late = state.refreshed and (not anew or state.in_flight > 1)
+        return late and state.failures < self._config.transfer.attempts
 
     def _lost(self, state: FileState, take: Take, worker: Worker) -> None:
         """The worker died: what it had not reported is fetched again, what it had digested is read again."""

@@ -58,7 +58,6 @@ async def test_a_wrong_answer_is_rejected_and_asked_for_again(rig: Rig, fault: f
     assert await rig.ready("s3://bkt/big") == {"big": DATA}
 
 
-@pytest.mark.xfail(reason="a 416 fails the file at once; the object is not looked up again", strict=True)
 async def test_a_416_inside_the_file_has_the_object_looked_up_again(rig: Rig) -> None:
     """huggingface_hub#4223."""
     rig.server.put("bkt/big", SIZE)

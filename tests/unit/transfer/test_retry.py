@@ -43,7 +43,8 @@ FINAL: list[tuple[Failed, type[CachedError]]] = [
     (failed(Fault.SOURCE_FILE, errno=errno.ENOENT), NotFound),
     (failed(Fault.SOURCE_FILE, errno=errno.EIO), Retryable),
     (failed(Fault.STATUS, status=404), NotFound),
-    (failed(Fault.STATUS, status=416), Permanent),
+    (failed(Fault.STATUS, status=416), SourceChanged),
+    (failed(Fault.STATUS, status=418), Permanent),
     (failed(Fault.TLS), Permanent),
 ]
 
