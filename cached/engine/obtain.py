@@ -134,6 +134,16 @@ class _Run:
         return self._tools.store.allocated(listing.source_id, entry.pin.validator, entry.size)
 
     async def _file(self, file: _File, plan: Plan, hold: Hold, reservation: Reservation) -> None:
+        """Bring one file here, and with it those of the same upstream identity."""
+        here, identified = await self._one(file, hold, reservation)
+        for twin in plan.twins.get(file.entry.path, ()):
+            if identified:
+                self._place(twin, _as_twin(twin, here, self._ask.expected), reused=True)
+            else:  # its answer said that the ETag is no identity after all (SSE-KMS)
+                await self._one(_with_entry(file, twin), hold, reservation)
+
+    async def _one(self, file: _File, hold: Hold, reservation: Reservation) -> tuple[Known, bool]:
+        """Bring one file here. Returns what it is, and whether its upstream identity is still one."""
         entry, listing = file.entry, file.listing
         key = ingest_key(source_id=listing.source_id, pin=entry.pin.validator, size=entry.size)
         async with self._tools.singles.alone(key) as waited:
@@ -141,13 +151,12 @@ class _Run:
             here = await blocking.run(self._look_again, listing, entry, hold) if waited else None
             if here is not None:
                 self._place(entry, here, reused=True)
-            else:
-                fetched = await self._fetch(file, hold, reservation)
-                here = Known(fetched.digest, fetched.level)
-                await blocking.run(self._remember, listing, fetched)
-                self._place(entry, here, reused=False)
-        for twin in plan.twins.get(entry.path, ()):
-            self._place(twin, _as_twin(twin, here, self._ask.expected), reused=True)
+                return here, True
+            fetched = await self._fetch(file, hold, reservation)
+            here = Known(fetched.digest, fetched.level)
+            await blocking.run(self._remember, listing, fetched)
+            self._place(entry, here, reused=False)
+            return here, entry.sha256 is not None or fetched.entry.alias == entry.alias
 
     async def _fetch(self, file: _File, hold: Hold, reservation: Reservation) -> Fetched:
         """Fetch and seal one file. Bytes that are not what was promised are fetched once more, whole."""
@@ -221,6 +230,11 @@ class _File:
     source: Source
     listing: Listing
     entry: Entry
+
+
+def _with_entry(file: _File, entry: Entry) -> _File:
+    """The same listing's other entry."""
+    return _File(file.source, file.listing, entry)
 
 
 def _look_up(store: Store, hold: Hold, listing: Listing, expected: Mapping[str, Digest]) -> dict[str, Known]:

@@ -22,6 +22,7 @@ from cached.types import Digest
 # Strongest first; the number is the checksum's length in bytes.
 _CHECKSUMS = {"crc64nvme": 8, "crc32c": 4, "crc32": 4}
 _MD5 = re.compile(r"[0-9a-f]{32}")
+_CONTENT_ETAG = re.compile(r'"[0-9a-f]{32}(-[0-9]{1,5})?"')
 _ARCHIVED = {"GLACIER", "DEEP_ARCHIVE"}
 
 
@@ -49,8 +50,15 @@ def listed(path: str, key: str, *, size: int, etag: str) -> Entry:
         pin=make_pin(key, etag=tag, version=None),
         locator=key,
         md5=_md5(tag),
-        alias=("etag", tag),
+        alias=_alias(key, tag),
     )
+
+
+def _alias(key: str, etag: str) -> tuple[str, str]:
+    """S3's own ETags are made from the content, so equal ones are equal content under any key. What looks otherwise
+    (a web server's `<mtime>-<size>`) tells versions of one key apart and nothing more.
+    """
+    return ("etag", etag if _CONTENT_ETAG.fullmatch(etag) else f"{etag} {key}")
 
 
 def pinned(path: str, key: str, headers: Mapping[str, str]) -> Entry:
