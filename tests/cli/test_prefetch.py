@@ -16,7 +16,8 @@ import pytest
 from cached.errors import Exit
 from cached.types import State
 from tests.cli.conftest import until
-from tests.helpers.hostile.faults import Stall
+from tests.helpers.hostile import Op
+from tests.helpers.hostile.faults import Refuse, Stall
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Box
@@ -185,3 +186,37 @@ def test_32_prefetches_of_one_uri_are_one_download(daemon: Box) -> None:
     assert {call.wait(60) for call in calls} == {0}
     daemon.ctl("wait", daemon.client.models()[0].name)
     assert "cached_downloads_started_total 1.0" in daemon.get("/metrics")[1]
+
+
+def test_an_endpoint_that_nobody_serves_is_unavailable(box: Box) -> None:
+    rule = {"prefix": "s3://", "endpoint": "http://127.0.0.1:1", "region": "us-east-1"}
+    box.settings = {"sources": [rule]}
+    box.serve()
+    ended = box.ctl("prefetch", URI)
+    assert (ended.returncode, "127.0.0.1:1" in ended.stderr) == (Exit.SOURCE_UNAVAILABLE, True)
+
+
+def test_refused_credentials_are_not_authorised(daemon: Box) -> None:
+    denied = Refuse(403, "AccessDenied")
+    daemon.server.misbehave("*", denied, times=None, op=Op.LIST)
+    daemon.server.misbehave("*", denied, times=None, op=Op.HEAD)
+    ended = daemon.ctl("prefetch", URI)
+    assert (ended.returncode, "hint: " in ended.stderr) == (Exit.NOT_AUTHORIZED, True)
+
+
+def test_a_file_that_escapes_is_refused_and_nothing_is_published(daemon: Box) -> None:
+    daemon.server.put("models/bad/ok", b"1")
+    daemon.server.put("models/bad/../../evil", b"2")
+    ended = daemon.ctl("prefetch", "s3://models/bad")
+    assert ended.returncode != 0
+    assert (list((daemon.root / "models").iterdir()), daemon.get("/healthz")[0]) == ([], 200)
+
+
+def test_a_local_folder_is_a_source_like_any_other(box: Box) -> None:
+    folder = box.folder / "shelf"
+    folder.mkdir()
+    (folder / "w").write_bytes(b"12345")
+    box.settings = {"sources": [{"prefix": f"file://{folder}"}]}
+    box.serve()
+    result = box.json("prefetch", f"file://{folder}")
+    assert (Path(result["path"], "w").read_bytes(), result["bytes_total"]) == (b"12345", 5)
