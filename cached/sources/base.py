@@ -59,7 +59,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """One file of a listing."""
 
     path: str
-    """Relative, checked by `cached.layout.check_relative_path`."""
+    """Relative, and literally what the source calls it: `cached.layout.check_tree_paths` has not seen it yet."""
     size: int
     pin: Pin
     locator: str
@@ -77,7 +77,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a URI resolved to, once. Paths are unique, checked, and sorted."""
+    """What a URI resolved to, once. Paths are unique and sorted. They are checked by whoever takes a selection of
+    them: a name that cannot be stored, or clashes, may be left out by a pattern."""
 
     uri: Uri
     entries: tuple[Entry, ...]
@@ -99,8 +100,7 @@ class Source(Protocol):
     async def resolve(self, uri: Uri) -> Listing:
         """What is at `uri` now, pinned.
 
-        Raises NotFound (naming what was looked for), NotAuthorized, Unsupported, Permanent (a listing that
-        escapes, repeats a path or has a file that is also a folder), Retryable.
+        Raises NotFound (naming what was looked for), NotAuthorized, Unsupported, Permanent, Retryable.
         """
         ...
 

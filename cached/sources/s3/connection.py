@@ -1,4 +1,4 @@
-"""Clients, credentials and addresses, one set a bucket: what boto3 knows, kept until it is refused.
+"""Clients, credentials and addresses, one set a bucket: what botocore knows, kept until it is refused.
 
 Credentials come from the chain that every AWS tool walks (environment, profile, web identity, container,
 instance); it is walked again when an answer says that they are stale. When it finds none, nothing is signed.
@@ -7,14 +7,15 @@ Every call here may block: use threads.
 
 from __future__ import annotations
 
+import functools
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-import boto3
 import botocore.session
 from botocore import UNSIGNED
 from botocore.config import Config as BotoConfig
+from botocore.loaders import Loader, create_loader
 
 from cached import config
 from cached.sources.base import Pin, Request
@@ -74,6 +75,12 @@ def _signing_region(url: str) -> str | None:
     return parts[-3] if found and len(parts) >= 5 else None
 
 
+@functools.cache
+def _models(folder: str | None) -> Loader:
+    """Botocore's descriptions of services, parsed once: each session of its own takes 90 ms of CPU for that."""
+    return create_loader(folder)
+
+
 class Connections:
     """The connections of one source rule. Safe to use from several threads."""
 
@@ -99,7 +106,14 @@ class Connections:
             if current is None or current is refused:
                 current = refused.moved_to(self._open(refused.bucket))
                 self._by_bucket[refused.bucket] = current
+                refused.client.close()  # idle sockets only: a call that is on its way keeps its own
             return current
+
+    def renewed(self, bucket: str) -> Connection:
+        """`renew` for a caller who holds no connection."""
+        # Not through `get`: that waits for a renewal under way, and then its result would be renewed once more.
+        refused = self._by_bucket.get(bucket)
+        return self.renew(refused) if refused else self.get(bucket)
 
     def close(self) -> None:
         with self._lock:
@@ -110,18 +124,19 @@ class Connections:
     def _open(self, bucket: str) -> Connection:
         endpoint = self._rule.endpoint if self._rule else None
         with mapped(Call(f"s3://{bucket}/", bucket, endpoint or "AWS", anonymous=False)):
-            core = botocore.session.get_session()
-            session = boto3.Session(botocore_session=core)
+            session = botocore.session.get_session()
+            session.register_component("data_loader", _models(session.get_config_variable("data_path")))
+            region = (self._rule.region if self._rule else None) or session.get_config_variable("region")
+            ca_file = (self._rule.ca_file if self._rule else None) or session.get_config_variable("ca_bundle")
             credentials = session.get_credentials()
-            ca_file = (self._rule.ca_file if self._rule else None) or core.get_config_variable("ca_bundle")
-            client = session.client(
+            client = session.create_client(
                 "s3",
                 endpoint_url=endpoint,
-                region_name=(self._rule.region if self._rule else None) or session.region_name or "us-east-1",
+                region_name=region or "us-east-1",
                 verify=ca_file,
                 config=self._settings(anonymous=credentials is None),
             )
-        return Connection(bucket, client, credentials, ca_file)
+        return Connection(bucket, cast("S3Client", client), credentials, ca_file)
 
     def _settings(self, *, anonymous: bool) -> BotoConfig:
         return BotoConfig(

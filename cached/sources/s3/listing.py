@@ -47,10 +47,10 @@ def list_folder(connection: Connection, location: Location) -> list[Entry]:
 
 
 def has_folder(connection: Connection, location: Location) -> bool:
-    """Whether anything lies below `<key>/`."""
+    """Whether anything but a folder marker lies below `<key>/`."""
     with mapped(connection.call(str(location))):
-        page = connection.client.list_objects_v2(Bucket=location.bucket, Prefix=location.folder, MaxKeys=1)
-    return bool(page.get("Contents"))
+        page = connection.client.list_objects_v2(Bucket=location.bucket, Prefix=location.folder, MaxKeys=2)
+    return any(row["Key"] != location.folder for row in page.get("Contents", []))
 
 
 def neighbours(connection: Connection, location: Location) -> list[str]:
@@ -87,12 +87,12 @@ def _pages(connection: Connection, location: Location) -> Iterator[ListObjectsV2
         with mapped(connection.call(str(location))):
             page = connection.client.list_objects_v2(**ask)
         yield page
-        token = page.get("NextContinuationToken") if page.get("IsTruncated") else None
-        if token is None:
+        if not page.get("IsTruncated"):
             return
-        if token == ask.get("ContinuationToken"):
+        token = page.get("NextContinuationToken")
+        if token in {None, ask.get("ContinuationToken")}:
             raise Permanent(
-                f"the listing of {location} never ends: its pages repeat",
+                f"the listing of {location} cannot be read to its end: a page does not say where the next begins",
                 code=Code.SOURCE_UNAVAILABLE,
                 hint="the S3 server is at fault",
             )

@@ -1,7 +1,7 @@
 """s3:// as a source: resolves a URI to pinned entries and signs requests for them.
 
-Order of a resolve: HEAD of the exact key and listing of the folder below it, side by side; then a HEAD for
-each object over one part, at most `HEADS` at a time. Smaller objects are pinned by the listing's ETag alone,
+Order of a resolve: HEAD of the exact key; when there is none, the listing of the folder below it, then a HEAD
+for each object over one part, at most `HEADS` at a time. Smaller objects are pinned by the listing's ETag alone,
 and what their answers' headers add is taken up by `confirm`: 2,000 small files cost two listing calls.
 """
 
@@ -13,7 +13,6 @@ from typing import ClassVar
 
 from cached import blocking, config
 from cached.errors import NotAuthorized, NotFound
-from cached.layout import check_tree_paths
 from cached.sources.base import Entry, Listing, Request
 from cached.sources.pins import revision_of
 from cached.sources.s3 import evidence, listing
@@ -50,9 +49,8 @@ class S3Source:
 
     def request(self, listing: Listing, entry: Entry, *, fresh: bool = False) -> Request:
         """See `Source.request`."""
-        connection = self._connections.get(parse(listing.uri).bucket)
-        if fresh:
-            connection = self._connections.renew(connection)
+        bucket = parse(listing.uri).bucket
+        connection = self._connections.renewed(bucket) if fresh else self._connections.get(bucket)
         return connection.request(entry.locator, entry.pin)
 
     def confirm(self, entry: Entry, headers: Mapping[str, str]) -> Entry:
@@ -87,14 +85,12 @@ class S3Source:
             return await self._folder(location, connection), ()
         except NotAuthorized as refused:
             return await self._folder_instead(location, connection, refused), ()
-        check_tree_paths([entry.path])
         return [entry], await _notes(location, connection)
 
     async def _folder(self, location: Location, connection: Connection) -> list[Entry]:
         found = await blocking.run(listing.list_folder, connection, location)
         if not found:
             raise await _nothing_at(location, connection)
-        check_tree_paths(entry.path for entry in found)
         return sorted(await self._pinned(found, connection), key=lambda entry: entry.path)
 
     async def _folder_instead(self, location: Location, connection: Connection, refused: NotAuthorized) -> list[Entry]:
