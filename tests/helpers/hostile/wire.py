@@ -68,7 +68,7 @@ def write_reply(
     paces: tuple[Pace, ...],
     count: Callable[[int], None],
 ) -> None:
-    """Send head and body as the reply says; `count` hears of every payload byte that went out."""
+    """Send head and body as the reply says; `count` hears of every payload byte that goes out."""
     if reply.mute:
         return
     connection.sendall(_head(reply))
@@ -78,9 +78,9 @@ def write_reply(
     for piece in _pieces(reply, paces):
         kept = piece[:left]
         left -= len(kept)
-        connection.sendall(_framed(kept, chunked=reply.chunked))
         if reply.payload:
-            count(len(kept))
+            count(len(kept))  # first, so that who has the last byte finds all of them counted
+        connection.sendall(_framed(kept, chunked=reply.chunked))
         for pace in paces:
             pace.wait(len(kept))
         if not left:
