@@ -53,7 +53,7 @@ def uploader(endpoint: str) -> Iterator[S3Client]:
         aws_access_key_id=KEYS.access,
         aws_secret_access_key=KEYS.secret,
         region_name="us-east-1",
-        config=BotoConfig(s3={"addressing_style": "path"}),
+        config=BotoConfig(s3={"addressing_style": "path"}, request_checksum_calculation="when_required"),
     )
     with contextlib.closing(client):
         yield client
