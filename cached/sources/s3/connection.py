@@ -8,6 +8,7 @@ Every call here may block: use threads.
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -126,17 +127,22 @@ class Connections:
         with mapped(Call(f"s3://{bucket}/", bucket, endpoint or "AWS", anonymous=False)):
             session = botocore.session.get_session()
             session.register_component("data_loader", _models(session.get_config_variable("data_path")))
-            region = (self._rule.region if self._rule else None) or session.get_config_variable("region")
+            session.set_config_variable("region", self._region(session))
             ca_file = (self._rule.ca_file if self._rule else None) or session.get_config_variable("ca_bundle")
             credentials = session.get_credentials()
             client = session.create_client(
                 "s3",
                 endpoint_url=endpoint,
-                region_name=region or "us-east-1",
                 verify=ca_file,
                 config=self._settings(anonymous=credentials is None),
             )
         return Connection(bucket, cast("S3Client", client), credentials, ca_file)
+
+    def _region(self, session: botocore.session.Session) -> str:
+        """AWS_REGION is what every SDK but botocore reads, and what EKS gives its pods."""
+        listed = self._rule.region if self._rule else None
+        ambient = os.environ.get("AWS_REGION") or session.get_config_variable("region")
+        return listed or ambient or "us-east-1"
 
     def _settings(self, *, anonymous: bool) -> BotoConfig:
         return BotoConfig(
