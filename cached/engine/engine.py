@@ -282,7 +282,8 @@ class Engine:
 
     async def _pause(self, bell: asyncio.Event) -> None:
         try:
-            await asyncio.wait_for(bell.wait(), EVENT_PAUSE)
+            async with asyncio.timeout(EVENT_PAUSE):
+                await bell.wait()
         except TimeoutError:
             return
 

@@ -37,26 +37,27 @@ class Fetcher:
         sink = Sink(file, offset=fetch.offset, checksum=fetch.checksum, digest=fetch.digest)
         try:
             file.data()  # a file that does not open is known before a byte is asked for
-            headers = self._bring(fetch, sink, progress)
+            headers = self._bring(fetch, sink, progress, file)
         except JobFault as fault:
             return failed(fetch.job, fault, written=sink.written, sums=sink.sums)
         sums = sink.sums
         return Done(job=fetch.job, length=sink.written, xxh3=sums.xxh3, checksum=sums.checksum, headers=headers)
 
-    def _bring(self, fetch: Fetch, sink: Sink, progress: Progress) -> dict[str, str]:
+    def _bring(self, fetch: Fetch, sink: Sink, progress: Progress, file: OpenFile) -> dict[str, str]:
         if fetch.request.scheme == "file":
             with local_source(fetch) as receive:
-                pump(_counted(receive, progress), sink, length=fetch.length, buffer=self._buffer)
+                pump(_counted(receive, progress, file), sink, length=fetch.length, buffer=self._buffer)
             return {}
-        return self._download(fetch, sink, progress)
+        return self._download(fetch, sink, progress, file)
 
-    def _download(self, fetch: Fetch, sink: Sink, progress: Progress) -> dict[str, str]:
+    def _download(self, fetch: Fetch, sink: Sink, progress: Progress, file: OpenFile) -> dict[str, str]:
         origin = _origin(fetch.request)
-        connection, head = self._ask(origin, request_bytes(fetch))
+        connection, head = self._ask(origin, request_bytes(fetch), file)
         done = False
         try:
             _accept(fetch, connection, head)
-            pump(_counted(connection.receive, progress), sink, length=fetch.length, buffer=self._buffer)
+            with file.abortable(connection.abort):
+                pump(_counted(connection.receive, progress, file), sink, length=fetch.length, buffer=self._buffer)
             done = True
         finally:
             if done and head.keep_alive:
@@ -65,24 +66,25 @@ class Fetcher:
                 connection.close()
         return head.kept()
 
-    def _ask(self, origin: Origin, request: bytes) -> tuple[Connection, Head]:
+    def _ask(self, origin: Origin, request: bytes, file: OpenFile) -> tuple[Connection, Head]:
         """A server may close a kept connection at any moment between two requests; that is no fault of the job."""
         kept = self._kept.pop(origin, None)
         if kept is not None:
             if kept.reusable:
                 try:
-                    return self._ask_on(kept, request)
+                    return self._ask_on(kept, request, file)
                 except StaleConnectionError:
                     pass
             else:
                 kept.close()
         fresh = Connection(connect(origin, timeout=self._limits.connect), self._limits)
-        return self._ask_on(fresh, request)
+        return self._ask_on(fresh, request, file)
 
     @staticmethod
-    def _ask_on(connection: Connection, request: bytes) -> tuple[Connection, Head]:
+    def _ask_on(connection: Connection, request: bytes, file: OpenFile) -> tuple[Connection, Head]:
         try:
-            return connection, connection.ask(request)
+            with file.abortable(connection.abort):
+                return connection, connection.ask(request)
         except BaseException:
             connection.close()
             raise
@@ -114,8 +116,9 @@ def _accept(fetch: Fetch, connection: Connection, head: Head) -> None:
     raise JobFault(refusal.fault, refusal.message, status=head.status, headers=head.kept(), body=body)
 
 
-def _counted(receive: Receive, progress: Progress) -> Receive:
+def _counted(receive: Receive, progress: Progress, file: OpenFile) -> Receive:
     def counted(into: memoryview) -> int:
+        file.check()
         count = receive(into)
         progress.received += count
         return count

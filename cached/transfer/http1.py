@@ -81,6 +81,10 @@ class Connection:
         """Close the stream."""
         self._stream.close()
 
+    def abort(self) -> None:
+        """Make whoever waits on it, in another thread, fail at once."""
+        self._stream.abort()
+
     def ask(self, request: bytes) -> Head:
         """Send `request` and read the answer's head. Raises StaleConnectionError, or JobFault: CONNECT when the
         connection ends first, FIRST_BYTE when the head takes too long, PROTOCOL when it is malformed.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Callable, Iterator
 
 from cached.transfer.datafile import DataFile
 from cached.transfer.digests import RunningDigests
+from cached.transfer.outcome import JobFault
+from cached.transfer.protocol import Fault
 
 
 class OpenFile:
@@ -15,6 +19,8 @@ class OpenFile:
         self._path = path
         self._lock = threading.Lock()
         self._data: DataFile | None = None
+        self._aborts: set[Callable[[], None]] = set()
+        self.dropped = False
         self.digests = RunningDigests(digests)
 
     def data(self) -> DataFile:
@@ -23,6 +29,30 @@ class OpenFile:
             if self._data is None:
                 self._data = DataFile(self._path)
             return self._data
+
+    @contextlib.contextmanager
+    def abortable(self, abort: Callable[[], None]) -> Iterator[None]:
+        """While the block waits for a server, `drop` calls `abort`, from another thread. Raises JobFault (DROPPED)."""
+        with self._lock:
+            self._aborts.add(abort)
+        try:
+            self.check()
+            yield
+        finally:
+            with self._lock:
+                self._aborts.discard(abort)
+
+    def drop(self) -> None:
+        """Nobody wants it any more: break off whoever works on it."""
+        with self._lock:
+            self.dropped = True
+            for abort in self._aborts:
+                abort()
+
+    def check(self) -> None:
+        """Raises JobFault (DROPPED) once nobody wants the file."""
+        if self.dropped:
+            raise JobFault(Fault.DROPPED, "nobody wants it any more")
 
     def restart(self, digests: tuple[str, ...]) -> None:
         """Start the running digests again from byte 0."""

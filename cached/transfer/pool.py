@@ -7,7 +7,6 @@ the main thread: the kernel ties their death to the thread that started them.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import os
 import sys
@@ -17,10 +16,12 @@ from cached.config import Config
 from cached.errors import CachedError
 from cached.failpoints import VARIABLE
 from cached.transfer import protocol
-from cached.transfer.protocol import Close, Closed, Done, Failed, Fetch, Hash, Hello, Moved, Open
+from cached.transfer.protocol import Close, Closed, Done, Drop, Failed, Fetch, Hash, Hello, Moved, Open
 
 HASH_LANES = 2
 LINE_MAX = 1 << 20
+END_TIMEOUT = 2.0
+"""Seconds a worker has to end once its stdin is closed. It needs a millisecond."""
 RESTARTS_MAX = 5
 """Workers that may die in a row, without one job done in between, before the daemon gives up."""
 
@@ -44,7 +45,7 @@ class Worker:
     def __repr__(self) -> str:
         return f"<Worker pid={self.process.pid} waiting={len(self._waiting)}>"
 
-    def tell(self, message: Hello | Open) -> None:
+    def tell(self, message: Hello | Open | Drop) -> None:
         """Send what is not answered. Raises WorkerLostError."""
         self._write(protocol.encode(message))
 
@@ -71,12 +72,23 @@ class Worker:
             while line := await self.process.stdout.readline():
                 self._hand_out(protocol.decode_answer(line))
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
-            await self.process.wait()
+            await self.end()
             for answer in self._waiting.values():
                 if not answer.done():
                     answer.set_exception(WorkerLostError())
+
+    async def end(self) -> None:
+        """Close its stdin, which ends it at once, and wait for it. Killed only if that does not: `kill` polls, and
+        would take the exit status away from the event loop's own watcher.
+        """
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            async with asyncio.timeout(END_TIMEOUT):
+                await self.process.wait()
+        except TimeoutError:
+            self.process.kill()
+            await self.process.wait()
 
     def _hand_out(self, message: protocol.Answer) -> None:
         if isinstance(message, Moved):
@@ -163,10 +175,6 @@ class Pool:
         return worker
 
     async def stop(self) -> None:
-        """Close every worker's stdin, which ends it at once, and wait for it."""
+        """End every worker."""
         for worker in filter(None, self._workers):
-            if worker.process.stdin is not None:
-                worker.process.stdin.close()
-            with contextlib.suppress(ProcessLookupError):
-                worker.process.kill()
-            await worker.process.wait()
+            await worker.end()

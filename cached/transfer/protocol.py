@@ -83,6 +83,13 @@ class Hash(_Message, frozen=True):
     checksum: Checksum | None
 
 
+class Drop(_Message, frozen=True):
+    """Nobody wants the file any more: break off its fetches, also those that wait for a server. Not answered; its
+    jobs are, as Failed (`DROPPED`) unless they end otherwise first."""
+
+    file: int
+
+
 class Close(_Message, frozen=True):
     """Close the file (all its jobs are answered) and say its digests."""
 
@@ -122,6 +129,7 @@ class Fault(enum.StrEnum):
     """412, or another ETag or total than pinned."""
     PROTOCOL = "protocol"
     """An answer that breaks the acceptance rules (TRANSFER section 2)."""
+    DROPPED = "dropped"
     DISK = "disk"
     """The local file failed; `errno` says how."""
     SOURCE_FILE = "source_file"
@@ -159,7 +167,7 @@ class Closed(_Message, frozen=True):
     covered: int
 
 
-Command = Hello | Open | Fetch | Hash | Close
+Command = Hello | Open | Fetch | Hash | Drop | Close
 Answer = Done | Failed | Moved | Closed
 
 

@@ -90,14 +90,18 @@ def _final(failed: Failed, what: str, *, refreshed: bool) -> Action | None:
             return Fail(_tls_error(failed, what))
         case Fault.WHOLE:
             return Stream()
-        case Fault.STATUS if is_refusal(failed):
-            return Fail(_refusal(failed, what)) if refreshed else None
-        case Fault.STATUS if failed.status == 416:
-            return Fail(SourceChanged(f"the server says that {what} ends before its listed size (416)", hint=_CHANGED))
-        case Fault.STATUS if failed.status not in _BUSY:
-            return Fail(_status_error(failed, what))
+        case Fault.STATUS:
+            return _final_status(failed, what, refreshed=refreshed)
         case _:
             return None
+
+
+def _final_status(failed: Failed, what: str, *, refreshed: bool) -> Fail | None:
+    if is_refusal(failed):
+        return Fail(_refusal(failed, what)) if refreshed else None
+    if failed.status == 416:
+        return Fail(SourceChanged(f"the server says that {what} ends before its listed size (416)", hint=_CHANGED))
+    return None if failed.status in _BUSY else Fail(_status_error(failed, what))
 
 
 def disk_error(number: int, what: str) -> CachedError:

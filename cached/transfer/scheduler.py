@@ -27,7 +27,7 @@ from cached.transfer.filestate import FileJob, FileState, Take, choose
 from cached.transfer.finish import Fetched, finish, release
 from cached.transfer.pieces import Pieces, Range
 from cached.transfer.pool import HASH_LANES, Pool, Worker, WorkerLostError
-from cached.transfer.protocol import Checksum, Done, Failed, Fetch, Hash, Open
+from cached.transfer.protocol import Checksum, Done, Drop, Failed, Fetch, Hash, Open
 
 STOP_GRACE = 5.0
 """Seconds that parts in flight get at a stop."""
@@ -106,6 +106,8 @@ class Scheduler:
 
     async def _quiet(self, state: FileState) -> None:
         """Wait until no lane works on the file; make what arrived durable, for a later resume; close it."""
+        if not state.whole:
+            _drop(state)
         while state.in_flight or state.feeding:
             await self._wait()
         if not state.whole:
@@ -150,7 +152,8 @@ class Scheduler:
     async def _wait(self, seconds: float | None = None) -> None:
         bell = self._bell
         try:
-            await asyncio.wait_for(bell.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await bell.wait()
         except TimeoutError:
             return
 
@@ -411,7 +414,8 @@ class Scheduler:
     async def _rest(self, seconds: float) -> None:
         """Until some window is half full, at most `seconds`."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._window_filling.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._window_filling.wait()
         self._window_filling.clear()
 
     def _fills_window(self, state: FileState) -> bool:
@@ -451,6 +455,13 @@ async def _to_its_end(work: Coroutine[None, None, None]) -> None:
         task.exception()  # seen here; the cancellation is what the caller gets
         raise cancelled
     task.result()
+
+
+def _drop(state: FileState) -> None:
+    """Break off its fetches, so that nobody waits for a slow server on behalf of a file that ended."""
+    for worker in state.opened:
+        with contextlib.suppress(WorkerLostError):
+            worker.tell(Drop(file=state.number))
 
 
 def _follows(state: FileState, worker: Worker) -> bool:

@@ -5,6 +5,7 @@ Knows nothing of HTTP. Every wait has a limit that the caller gives.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import time
@@ -47,6 +48,10 @@ class Stream(Protocol):
 
     def is_quiet(self) -> bool:
         """Whether it is open and nothing waits to be read: what a connection between two answers must be."""
+        ...
+
+    def abort(self) -> None:
+        """End it for whoever waits on it, from another thread; `close` must still follow."""
         ...
 
     def close(self) -> None:
@@ -108,9 +113,19 @@ class PlainStream:
             return False
         return False
 
+    def abort(self) -> None:
+        """See `Stream.abort`."""
+        shut(self._socket)
+
     def close(self) -> None:
         """See `Stream.close`."""
         self._socket.close()
+
+
+def shut(sock: socket.socket) -> None:
+    """End both directions of a socket that another thread may be waiting on."""
+    with contextlib.suppress(OSError):  # it ended by itself meanwhile
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 def connect(origin: Origin, *, timeout: float) -> Stream:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cached.transfer.outcome import JobFault
 from cached.transfer.protocol import Fault
-from cached.transfer.stream import Origin
+from cached.transfer.stream import Origin, shut
 
 
 class TlsStream:
@@ -41,6 +41,10 @@ class TlsStream:
         except OSError:
             return False
         return False
+
+    def abort(self) -> None:
+        """See `Stream.abort`. The plain socket is shut, since the TLS state belongs to the other thread."""
+        shut(self._socket)
 
     def close(self) -> None:
         """See `Stream.close`."""

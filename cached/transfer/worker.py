@@ -19,7 +19,7 @@ from cached.transfer.fetch import Fetcher
 from cached.transfer.http1 import Limits
 from cached.transfer.lane import Lane, crash, start_thread
 from cached.transfer.openfile import OpenFile
-from cached.transfer.protocol import Close, Closed, Command, Fetch, Hash, Hello, Open
+from cached.transfer.protocol import Close, Closed, Command, Drop, Fetch, Hash, Hello, Open
 from cached.transfer.reread import Rereader
 
 _PR_SET_PDEATHSIG = 1
@@ -54,6 +54,8 @@ class Worker:
                 self._fetch(command)
             case Hash():
                 self._hash(command)
+            case Drop():
+                self._files[command.file].drop()
             case Close():
                 self._close(command)
             case Hello():
