@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import ssl
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -19,6 +20,7 @@ from botocore.config import Config as BotoConfig
 from botocore.loaders import Loader, create_loader
 
 from cached import config
+from cached.errors import Permanent
 from cached.sources.base import Pin, Request
 from cached.sources.s3.errors import Call, mapped
 from cached.sources.s3.signing import Address, parse_address, signed_get
@@ -76,6 +78,17 @@ def _signing_region(url: str) -> str | None:
     return parts[-3] if found and len(parts) >= 5 else None
 
 
+def _check_bundle(ca_file: str | None) -> None:
+    """Here the file can be named; what TLS says of it later names no file."""
+    try:
+        ssl.create_default_context(cafile=ca_file)
+    except OSError as error:  # ssl.SSLError is one
+        raise Permanent(
+            f"cannot read the authorities in {ca_file}: {error}",
+            hint="check ca_file of the source, or AWS_CA_BUNDLE",
+        ) from error
+
+
 @functools.cache
 def _models(folder: str | None) -> Loader:
     """Botocore's descriptions of services, parsed once: each session of its own takes 90 ms of CPU for that."""
@@ -129,6 +142,7 @@ class Connections:
             session.register_component("data_loader", _models(session.get_config_variable("data_path")))
             session.set_config_variable("region", self._region(session))
             ca_file = (self._rule.ca_file if self._rule else None) or session.get_config_variable("ca_bundle")
+            _check_bundle(ca_file)
             credentials = session.get_credentials()
             client = session.create_client(
                 "s3",

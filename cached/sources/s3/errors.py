@@ -120,6 +120,11 @@ def _busy(error: ClientError, code: str, status: int, call: Call) -> CachedError
         return None
     headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     after = headers.get("retry-after", "")
+    if code == "500" and error.operation_name != "HeadObject":  # what botocore makes of a 200 that is no XML
+        return Retryable(
+            f"{call.endpoint} gave no answer that can be read for {call.what}",
+            hint="ask again later; if it stays so: is the endpoint an S3 server, and not its console?",
+        )
     return Retryable(
         f"{call.endpoint} is busy: {status} {code} for {call.what}",
         hint="ask again later; what arrived is kept",
