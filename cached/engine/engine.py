@@ -304,7 +304,7 @@ class Engine:
             bytes_partial=usage.bytes_partial,
             blobs=usage.blobs,
             models=dict(Counter(str(view.state) for view in self.models())),
-            workers=len(self._scheduler.pool.pids),
+            workers=len(self._scheduler.worker_pids),
             connections=self._config.transfer.connections * self._config.transfer.workers,
             fetched_total=self._downloads.fetched,
         )
@@ -319,7 +319,7 @@ class Engine:
             downloads_finished=dict(self._outcomes),
             retries=dict(self._scheduler.faults),
             parts_done=self._scheduler.parts_done,
-            worker_restarts=self._scheduler.pool.restarts,
+            worker_restarts=self._scheduler.worker_restarts,
         )
 
     # ------------------------------------------------------------------ inside

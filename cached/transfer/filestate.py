@@ -122,6 +122,10 @@ class FileState:
             return False
         return first == self.pieces.prefix or first - self.digest_at <= self.hash_lag
 
+    def idle(self, now: float) -> bool:
+        """Whether it waits for a lane, or for its digests, and not for its source."""
+        return self.in_flight == 0 and (self.fetchable(now) or self.feeding or bool(self.unchecked))
+
     def take(self, lane: tuple[int, int], worker: Worker) -> Take:
         """The next range for `lane`. Only after `fetchable`."""
         if self.owner is None:

@@ -29,7 +29,7 @@ async def test_a_file_that_waits_for_its_lanes_waits_on_when_its_model_fails(
     hostile.misbehave("bkt/m/b", faults.Refuse(404, "NoSuchKey"), times=None)
     rig = await Rig.start(hostile, config_for(tmp_path / "root", hostile))
     view = await rig.prefetch("s3://bkt/m")
-    still_open = dict(rig.engine._scheduler._files)
+    still_open = dict(rig.engine._scheduler._board.files)
     await rig.engine.stop()
     assert (view.state, view.reason) == (State.FAILED, Code.NOT_FOUND)
     assert still_open == {}

@@ -27,7 +27,7 @@ async def peak_after(rig: Rig, size: int) -> int:
     """Bytes of the worker's largest resident set so far, once a model of `size` was fetched."""
     rig.server.put(f"bkt/{size}", Synthetic(size, str(size)), etag=f'"{size}-9"')
     assert (await rig.prefetch(f"s3://bkt/{size}")).state is State.READY
-    return high_water(rig.engine._scheduler.pool.pids[0])
+    return high_water(rig.engine._scheduler.worker_pids[0])
 
 
 def high_water(pid: int) -> int:

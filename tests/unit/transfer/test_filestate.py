@@ -127,3 +127,13 @@ async def test_a_file_is_whole_only_when_its_digests_are_too() -> None:
     before = state.whole
     state.fed(PART)
     assert (before, state.whole) == (False, True)
+
+
+async def test_a_file_that_waits_for_a_lane_is_not_blamed_for_standing_still() -> None:
+    waiting, busy, resting = file(1, 2), file(2, 2), file(3, 2)
+    busy.take(LANE, WORKER)
+    resting.take(LANE, WORKER)
+    resting.in_flight -= 1
+    resting.not_before = 5.0
+    resting.feeding = False
+    assert [each.idle(4.0) for each in (waiting, busy, resting)] == [True, False, False]
