@@ -116,7 +116,6 @@ async def test_refused_credentials_say_so(rig: Rig, op: Op) -> None:
     assert (await rig.refused("s3://bkt/m")).reason is Code.NOT_AUTHORIZED
 
 
-@pytest.mark.xfail(reason="payload is signed for the first region although the listing was corrected", strict=True)
 async def test_the_region_is_corrected_once(rig: Rig) -> None:
     """aws-cli#851: a 301 without a Location."""
     rig.server.put("bkt/m/big", SIZE)

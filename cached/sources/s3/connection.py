@@ -26,6 +26,7 @@ from cached.sources.s3.errors import Call, mapped
 from cached.sources.s3.signing import Address, parse_address, signed_get
 
 if TYPE_CHECKING:
+    from botocore.awsrequest import AWSPreparedRequest
     from botocore.credentials import Credentials
     from mypy_boto3_s3 import S3Client
 
@@ -37,13 +38,20 @@ TRIES = 3
 
 @dataclass(slots=True)
 class Connection:
-    """One bucket's client. The address is taken after the first listing, when botocore has found the region."""
+    """One bucket's client, and the address that its last listing went to.
+
+    Payload goes where listings go. Nothing else that botocore can be asked without a private call tells it: a
+    presigned URL names the global endpoint, and no region that a redirect taught.
+    """
 
     bucket: str
     client: S3Client
     credentials: Credentials | None
     ca_file: str | None
     _address: tuple[Address, str] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        self.client.meta.events.register("before-send.s3.ListObjectsV2", self._learn)
 
     def call(self, what: str) -> Call:
         return Call(what, self.bucket, self.client.meta.endpoint_url, self.credentials is None)
@@ -57,12 +65,9 @@ class Connection:
 
     def address(self) -> tuple[Address, str]:
         """Where the bucket's objects are and the region that signs for it, by botocore's own rules: path or
-        virtual style, regional and dual-stack names, and a redirect seen before.
+        virtual style, regional and dual-stack names, and redirects. Known once the bucket was listed.
         """
-        if self._address is None:
-            with mapped(self.call(f"s3://{self.bucket}/")):
-                url = self.client.generate_presigned_url("get_object", Params={"Bucket": self.bucket, "Key": "k"})
-            self._address = parse_address(url, key="k"), _signing_region(url) or self.client.meta.region_name
+        assert self._address is not None, "every resolve lists"
         return self._address
 
     def moved_to(self, other: Connection) -> Connection:
@@ -70,12 +75,16 @@ class Connection:
         other._address = self._address
         return other
 
+    def _learn(self, request: AWSPreparedRequest, **_: object) -> None:
+        """Botocore's word before each try, so that the last one is what the server accepted."""
+        region = _signing_region(str(request.headers.get("Authorization", "")))
+        self._address = parse_address(request.url), region or self.client.meta.region_name
 
-def _signing_region(url: str) -> str | None:
-    """From `X-Amz-Credential=<key>/<date>/<region>/s3/aws4_request`."""
-    _, found, scope = url.partition("X-Amz-Credential=")
-    parts = scope.partition("&")[0].split("%2F")
-    return parts[-3] if found and len(parts) >= 5 else None
+
+def _signing_region(authorization: str) -> str | None:
+    """From `Credential=<key>/<date>/<region>/s3/aws4_request, ...`."""
+    _, found, scope = authorization.partition("Credential=")
+    return scope.partition(",")[0].split("/")[-3] if found else None
 
 
 def _check_bundle(ca_file: str | None) -> None:

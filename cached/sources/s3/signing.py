@@ -39,14 +39,14 @@ class Address:
         return f"{self.scheme}://{self.authority}"
 
 
-def parse_address(url: str, *, key: str) -> Address:
-    """The address in the URL of an object whose `key` needs no quoting."""
+def parse_address(url: str) -> Address:
+    """The address in the URL of a listing."""
     parts = urlsplit(url)
     return Address(
         scheme=parts.scheme,
         host=parts.hostname or "",
         port=parts.port or _PORTS[parts.scheme],
-        base=parts.path.removesuffix(f"/{key}"),
+        base=parts.path.rstrip("/"),
     )
 
 

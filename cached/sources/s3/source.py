@@ -63,7 +63,7 @@ class S3Source:
 
     async def _resolve(self, uri: Uri, location: Location, connection: Connection) -> Listing:
         entries, notes = await self._find(location, connection)
-        address, _ = await blocking.run(connection.address)
+        address, _ = connection.address()
         return Listing(
             uri=uri,
             entries=tuple(entries),
