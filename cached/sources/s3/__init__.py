@@ -1,4 +1,4 @@
-"""The room of boto3: S3 and what speaks its language. Imports nothing of the other sources."""
+"""The room of botocore: S3 and what speaks its language. Imports nothing of the other sources."""
 
 from cached.sources.s3.source import S3Source
 
