@@ -13,12 +13,14 @@ import aiohttp
 from yarl import URL
 
 from cached.errors import CachedError, Code, NotAuthorized, NotFound, Permanent, Retryable
+from cached.sources.http.reach import refuse_inward
 from cached.sources.http.url import Url, joined
 
 REDIRECTS_MAX = 5
 _HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "cached"}
 _NO_HEAD = {400, 403, 405, 501}
-"""What servers say that sign or route GET only."""
+"""What servers say that sign or route GET only. Others answer a HEAD with 200 and leave the length out, as
+RFC 9110 section 9.3.2 lets them."""
 _MOVED = {301, 302, 303, 307, 308}
 
 
@@ -34,7 +36,7 @@ class Answer:
 async def probe(session: aiohttp.ClientSession, url: Url) -> Answer:
     """What `url` leads to. Raises NotFound, NotAuthorized, Permanent, Retryable."""
     answer = await _follow(session, "HEAD", url)
-    if answer.status in _NO_HEAD:
+    if answer.status in _NO_HEAD or (answer.status == 200 and "content-length" not in answer.headers):
         answer = await _follow(session, "GET", url)
     empty = answer.status == 416 and answer.headers.get("content-range", "").strip() == "bytes */0"
     if answer.status in {200, 206} or empty:
@@ -52,6 +54,7 @@ async def _follow(session: aiohttp.ClientSession, method: str, url: Url) -> Answ
         if location is None:
             raise Permanent(f"{url.place} redirects to nowhere", code=Code.SOURCE_UNAVAILABLE, hint=_SERVER)
         url = joined(url, location)
+        await refuse_inward(first, url)
         if (first.scheme, url.scheme) == ("https", "http"):
             raise Permanent(
                 f"{first.place} redirects to plain http",

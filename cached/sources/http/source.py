@@ -142,6 +142,8 @@ def entry_of(url: Url, path: str, answer: Answer) -> Entry:
 
 
 def _size(answer: Answer) -> int | None:
+    if answer.status == 206 and "content-length" not in answer.headers:
+        return None  # payload would come the same way
     if answer.status in {206, 416}:
         text = answer.headers.get("content-range", "").rpartition("/")[2]
     else:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urljoin, urlsplit
 
-from cached.errors import Permanent
+from cached.errors import Code, Permanent
 from cached.layout import check_relative_path
 from cached.types import Uri
 
@@ -51,7 +51,7 @@ def parse_url(text: str) -> Url:
         raise _refused(text, "it has no host, or is neither http nor https")
     if parts.username is not None:
         raise _refused(text, "credentials in a URL end up in logs")
-    if any(unquote(segment) in _DOTS for segment in parts.path.split("/")):
+    if _climbs(parts.path):
         raise _refused(text, "it has a '.' or '..' segment, which servers resolve each in their own way")
     target = (parts.path or "/") + (f"?{parts.query}" if "?" in text else "")
     return Url(text, parts.scheme, parts.hostname, port or DEFAULT_PORTS[parts.scheme], target)
@@ -59,15 +59,34 @@ def parse_url(text: str) -> Url:
 
 def joined(base: Url, location: str) -> Url:
     """Where a redirect from `base` leads. Raises Permanent."""
-    return parse_url(urljoin(base.text, location))
+    try:
+        text = urljoin(base.text, location)
+    except ValueError as error:
+        raise Permanent(
+            f"{base.place} redirects to what is no URL",
+            code=Code.SOURCE_UNAVAILABLE,
+            hint="the server is set up wrongly; try the URL with curl -IL",
+        ) from error
+    return parse_url(text)
 
 
 def file_name(url: Url) -> str:
     """The last segment of the path, decoded. Raises Permanent when there is none, or it cannot be stored."""
-    name = unquote(urlsplit(url.text).path.rpartition("/")[2], errors="strict")
+    try:
+        name = unquote(urlsplit(url.text).path.rpartition("/")[2], errors="strict")
+    except UnicodeDecodeError as error:
+        raise Permanent(f"the file name in {url.place} is not valid UTF-8", hint="rename it at the source") from error
     if not name or "/" in name:
         raise Permanent(f"{url.place} does not end in a file name", hint="name one file, not a folder")
     return check_relative_path(name)
+
+
+def _climbs(path: str) -> bool:
+    """Whether some server may read a dot segment in it, and so leave the prefix of a rule: many decode `%2f` before
+    they resolve dots, some take a backslash for a slash, some drop what follows a `;` in a segment.
+    """
+    segments = unquote(path).replace("\\", "/").split("/")
+    return any(segment.partition(";")[0] in _DOTS for segment in segments)
 
 
 def _refused(text: str, reason: str) -> Permanent:

@@ -9,6 +9,8 @@ import pytest
 from cached import blocking
 from cached.config import Source
 from cached.errors import Code, NotAuthorized, NotFound, Permanent, Retryable, Unsupported
+from cached.sources.http import reach
+from cached.sources.http.url import Url
 from cached.sources.registry import Sources
 from cached.types import Uri
 from tests.contract.sources.conftest import Open
@@ -79,6 +81,22 @@ async def test_a_redirect_from_https_to_plain_http_is_refused(
     assert hostile.requests == []
 
 
+async def test_a_redirect_further_inside_the_network_is_refused_without_a_request(
+    web: Sources, hostile: Hostile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = reach.reach_of_url
+
+    async def as_if_public(asked: Url) -> reach.Reach:
+        return reach.Reach.PUBLIC if asked.host == "127.0.0.1" else await real(asked)
+
+    monkeypatch.setattr(reach, "reach_of_url", as_if_public)
+    hostile.put_file("files/secret", b"mine")
+    both(hostile, "files/big", faults.Redirect(f"http://localhost:{hostile.port}/files/secret"))
+    with pytest.raises(NotAuthorized, match="further inside the network"):
+        await web.resolve(url(hostile))
+    assert [each.target for each in hostile.requests] == ["/files/big"]
+
+
 async def test_redirects_without_end_are_an_error(web: Sources, hostile: Hostile) -> None:
     both(hostile, "files/big", faults.Redirect("big"))
     with pytest.raises(Permanent, match="more than 5 times"):
@@ -90,6 +108,12 @@ async def test_where_head_is_refused_a_get_of_one_byte_answers(web: Sources, hos
     hostile.misbehave("files/big", faults.Refuse(status, "NoHead"), times=None, op=Op.HEAD)
     _, listing = await web.resolve(url(hostile))
     assert (listing.entries[0].size, hostile.asked("files/big")[0].range) == (len(DATA), "bytes=0-0")
+
+
+async def test_where_head_leaves_the_length_out_a_get_of_one_byte_tells_it(web: Sources, hostile: Hostile) -> None:
+    hostile.misbehave("files/big", faults.NoLength(), times=None, op=Op.HEAD)
+    _, listing = await web.resolve(url(hostile))
+    assert [(entry.size, entry.ranges) for entry in listing.entries] == [(len(DATA), True)]
 
 
 async def test_an_empty_file_is_a_file_where_head_is_refused_too(web: Sources, hostile: Hostile) -> None:

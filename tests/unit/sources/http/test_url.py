@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cached.errors import Permanent
+from cached.errors import Code, Permanent
 from cached.sources.http.url import file_name, joined, parse_url
 
 
@@ -36,6 +36,9 @@ def test_path_and_query_go_on_the_wire_untouched(text: str, target: str, authori
         "https://user:password@h/f",
         "https://h/a/../f",
         "https://h/a/%2e%2E/f",
+        "https://h/a/..%2Ff",
+        "https://h/a/..%5Cf",
+        "https://h/a/..;x=1/f",
         "https://h/./f",
         "https://[::1/f",
     ],
@@ -67,7 +70,16 @@ def test_a_file_is_named_by_the_last_segment(url: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["https://h", "https://h/", "https://h/folder/", "https://h/a%2Fb", "https://h/a%5Cb", "https://h/a%00"]
+    "url",
+    [
+        "https://h",
+        "https://h/",
+        "https://h/folder/",
+        "https://h/a%2Fb",
+        "https://h/a%5Cb",
+        "https://h/a%00",
+        "https://h/%FF",
+    ],
 )
 def test_a_url_that_names_no_file_is_refused(url: str) -> None:
     with pytest.raises(Permanent):
@@ -86,3 +98,9 @@ def test_a_url_that_names_no_file_is_refused(url: str) -> None:
 )
 def test_a_redirect_may_be_relative(location: str, text: str) -> None:
     assert joined(parse_url("https://h/dir/f?q"), location).text == text
+
+
+def test_a_redirect_to_what_is_no_url_is_the_servers_fault() -> None:
+    with pytest.raises(Permanent, match="redirects to what is no URL") as caught:
+        joined(parse_url("https://h/dir/f?X-Signature=secret"), "https://[::1")
+    assert (caught.value.code, "secret" in caught.value.message) == (Code.SOURCE_UNAVAILABLE, False)
