@@ -7,6 +7,7 @@ not a regular file or a folder.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -61,7 +62,7 @@ class FileSource:
             return
         for folder, folders, files in os.walk(top, onerror=_raise):
             for name in (*folders, *files):
-                path = Path(folder, name)
+                path = _named(Path(folder, name))
                 if name in files:
                     yield self._entry(self._inside(path), str(path.relative_to(top)))
                 elif path.is_symlink():
@@ -69,7 +70,8 @@ class FileSource:
 
     def _inside(self, path: Path) -> Path:
         """The real path, below the rule's folder. Raises NotAuthorized, OSError."""
-        real = path.resolve(strict=True)
+        # Not Path.resolve: before Python 3.13 it meets a circle of links with a RuntimeError.
+        real = _named(Path(os.path.realpath(path, strict=True)))
         if not real.is_relative_to(self._folder.resolve()):
             raise NotAuthorized(f"{path} leads outside {self._folder}", hint="copy the file below the listed folder")
         return real
@@ -96,6 +98,15 @@ def _path_of(uri: Uri) -> Path:
     return Path(uri.rest)
 
 
+def _named(path: Path) -> Path:
+    """`path` itself. Raises Permanent for bytes that are no UTF-8: no manifest, message or request can hold them."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise Permanent(f"the file name {str(path)!r} is not valid UTF-8", hint="rename the file") from error
+    return path
+
+
 def _raise(error: OSError) -> None:
     raise error
 
@@ -106,5 +117,7 @@ def _mapped(error: OSError, path: Path) -> CachedError:
             return NotFound(f"{error.filename or path} does not exist", hint="check the path")
         case PermissionError():
             return NotAuthorized(f"cannot read {error.filename or path}", hint="let the daemon's user read it")
+        case OSError(errno=errno.ELOOP):
+            return Permanent(f"{error.filename or path} is a circle of links", hint="remove the link")
         case _:
             return Retryable(f"cannot read {error.filename or path}: {error.strerror}", hint="check that disk")

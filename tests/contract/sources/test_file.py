@@ -13,6 +13,9 @@ from cached.sources.base import Listing
 from cached.types import Uri
 from tests.contract.sources.conftest import Open
 
+ODD = os.fsdecode(b"weights\xff")
+"""A name that Linux takes and UTF-8 does not."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -74,6 +77,26 @@ async def test_a_model_that_is_itself_a_link_outside_is_refused(folder: Path, op
 async def test_a_link_to_nothing_is_not_found(folder: Path, open_sources: Open) -> None:
     (folder / "m" / "weights").symlink_to("gone")
     with pytest.raises(NotFound, match="gone"):
+        await resolved(open_sources, folder)
+
+
+async def test_a_name_that_is_no_utf8_is_refused_by_name(folder: Path, open_sources: Open) -> None:
+    (folder / "m" / ODD).write_text("x")
+    with pytest.raises(Permanent, match=r"weights.* is not valid UTF-8") as caught:
+        await resolved(open_sources, folder)
+    assert caught.value.message.isascii()  # so that every answer and log can hold it
+
+
+async def test_a_link_to_a_name_that_is_no_utf8_is_refused(folder: Path, open_sources: Open) -> None:
+    (folder / ODD).write_text("x")
+    (folder / "m" / "weights").symlink_to(f"../{ODD}")
+    with pytest.raises(Permanent, match="not valid UTF-8"):
+        await resolved(open_sources, folder)
+
+
+async def test_a_circle_of_links_is_refused_by_name(folder: Path, open_sources: Open) -> None:
+    (folder / "m" / "weights").symlink_to("weights")
+    with pytest.raises(Permanent, match="m/weights is a circle of links"):
         await resolved(open_sources, folder)
 
 
