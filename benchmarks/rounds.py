@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import link, machine, measure, server
+from benchmarks import link, machine, measure, objectstore, server
 from benchmarks.cases import LINK_RATE, Case, Sizes, space_needed
 from benchmarks.contestants import Contestant, Job, Landed
 from benchmarks.datasets import BUCKET, GIB, MIB, build, same_bytes
@@ -97,8 +97,11 @@ def _case(plan: Plan, case: Case, folder: Path) -> Iterator[Run]:
 
 @contextlib.contextmanager
 def _reach(case: Case, folder: Path) -> Iterator[Endpoint]:
-    answers = [page for dataset in (case.dataset, case.held) if dataset for page in pages(dataset)]
     with contextlib.ExitStack() as stack:
+        if case.held:
+            yield stack.enter_context(objectstore.serve(folder, datasets=(case.held, case.dataset)))
+            return
+        answers = list(pages(case.dataset))
         inside = stack.enter_context(link.limited(LINK_RATE)) if case.limited else ()
         yield stack.enter_context(server.serve(folder, pages=answers, tls=case.tls, inside=inside))
 

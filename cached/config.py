@@ -58,6 +58,12 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ca_file: str | None = None
     """A PEM bundle of the authorities to trust instead of the system's."""
 
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"(s3|https?)://.*|file:///.*", self.prefix, re.DOTALL):
+            raise ValueError(
+                f"prefix is {self.prefix!r}; it must begin with s3://, https:// or http://, or be file:/// and a folder"
+            )
+
 
 class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How long each wait may take. There is no limit on a whole download: models take hours on slow links."""

@@ -83,6 +83,7 @@ class Engine:
             scheduler=self._scheduler,
             sealer=self._sealer,
             singles=Singles(),
+            beginning=asyncio.Semaphore(2),
         )
         self._downloads = Downloads(tools, commit=self._commit, failed=self._fail)
 

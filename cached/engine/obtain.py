@@ -35,8 +35,8 @@ from cached.types import Digest, Level, Uri
 
 CHANGES_MAX = 3
 """Times that a source may change under one download before it fails."""
-OPEN_FILES = 64
-"""Files of one download that are open at a time."""
+OPEN_FILES = 256
+"""Files of one download that are open at a time: as many as one group seal takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,8 @@ class Tools:
     scheduler: Scheduler
     sealer: Sealer
     singles: Singles
+    beginning: asyncio.Semaphore
+    """Two at a time: more threads that create files in one folder only spin on its lock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,25 +156,16 @@ class _Run:
                 return here, True
             fetched = await self._fetch(file, hold, reservation)
             here = Known(fetched.digest, fetched.level)
-            await blocking.run(self._remember, listing, fetched)
             self._place(entry, here, reused=False)
             return here, entry.sha256 is not None or fetched.entry.alias == entry.alias
 
     async def _fetch(self, file: _File, hold: Hold, reservation: Reservation) -> Fetched:
         """Fetch and seal one file. Bytes that are not what was promised are fetched once more, whole."""
-        entry, allocated = file.entry, self._allocated(file.listing, file.entry)
-        ingest = await blocking.run(
-            self._tools.store.begin_ingest,
-            file.listing.source_id,
-            entry.pin.validator,
-            entry.size,
-            resumable=entry.ranges and entry.size > self._tools.config.transfer.part,
-        )
-        reservation.use(entry.size - allocated)
+        ingest = await self._begin(file, reservation)
         try:
             fetched = await self._fetch_into(file, ingest, again=True)
             hold.add(fetched.digest)  # before it has its name: from then on it stays until the commit
-            await self._tools.sealer.seal(ingest, fetched.digest)
+            await self._tools.sealer.seal(ingest, fetched.digest, _identities(file.listing, fetched))
         except (Retryable, asyncio.CancelledError) as error:
             keep = not (isinstance(error, SourceChanged) or self._ask.withdrawn())
             await blocking.run(ingest.close if keep else ingest.discard)
@@ -181,6 +174,19 @@ class _Run:
             await blocking.run(ingest.discard)
             raise
         return fetched
+
+    async def _begin(self, file: _File, reservation: Reservation) -> Ingest:
+        entry, allocated = file.entry, self._allocated(file.listing, file.entry)
+        async with self._tools.beginning:
+            ingest = await blocking.run(
+                self._tools.store.begin_ingest,
+                file.listing.source_id,
+                entry.pin.validator,
+                entry.size,
+                resumable=entry.ranges and entry.size > self._tools.config.transfer.part,
+            )
+        reservation.use(entry.size - allocated)
+        return ingest
 
     async def _fetch_into(self, file: _File, ingest: Ingest, *, again: bool) -> Fetched:
         entry = file.entry
@@ -206,13 +212,6 @@ class _Run:
         only = replace(listing, entries=(entry,))
         return _look_up(self._tools.store, hold, only, self._ask.expected).get(entry.path)
 
-    def _remember(self, listing: Listing, fetched: Fetched) -> None:
-        """Write down the upstream identities of a new blob: that is also the right to link it again."""
-        entry, store, digest = fetched.entry, self._tools.store, fetched.digest
-        store.remember_alias(listing.rule, "sha256", digest, entry.size, digest)
-        if entry.alias is not None:
-            store.remember_alias(listing.rule, *entry.alias, entry.size, digest)
-
     def _place(self, entry: Entry, here: Known, *, reused: bool) -> None:
         self._found[entry.path] = here
         self._progress.files[entry.path].finish(here.level, reused=reused)
@@ -235,6 +234,14 @@ class _File:
 def _with_entry(file: _File, entry: Entry) -> _File:
     """The same listing's other entry."""
     return _File(file.source, file.listing, entry)
+
+
+def _identities(listing: Listing, fetched: Fetched) -> list[tuple[str, str, str]]:
+    """The upstream identities by which a new blob may be linked again: that is also the right to do so."""
+    found = [fetched.entry.alias] if fetched.entry.alias else []
+    if fetched.level is Level.DIGEST:  # else nobody asks by it, and each costs three metadata operations
+        found.append(("sha256", fetched.digest))
+    return [(listing.rule, kind, value) for kind, value in found]
 
 
 def _look_up(store: Store, hold: Hold, listing: Listing, expected: Mapping[str, Digest]) -> dict[str, Known]:

@@ -79,7 +79,7 @@ class FileSource:
     def _entry(self, real: Path, path: str) -> Entry:
         found = real.stat()
         if not stat.S_ISREG(found.st_mode):
-            raise Unsupported(f"{real} is neither a file nor a folder", hint="remove it, or leave it out with --ignore")
+            raise Unsupported(f"{real} is neither a file nor a folder", hint="remove it")
         pin = file_validator(found)
         return Entry(
             path=path,

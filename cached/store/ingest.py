@@ -1,8 +1,9 @@
 """One download on its way to the disk: its preallocated data file and its part journal (steps 1 and 2).
 
-An `Ingest` owns its folder `ingest/<key>/` alone: `cached.store.ingests` gives out one a key. It does not
-write payload (workers do, into `path`), does not verify it, and never touches a data file that has become a
-blob: once the inode has a second name it is only unlinked here, not truncated.
+An `Ingest` owns its folder `ingest/<key>/` alone: `cached.store.ingests` gives out one a key. One that nobody could
+resume has no folder, only its data file `ingest/<key>.<generation>`: for many small files that saves half of the
+work. It does not write payload (workers do, into `path`), does not verify it, and never touches a data file that
+has become a blob: once the inode has a second name it is only unlinked here, not truncated.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Ingest:
     @property
     def path(self) -> Path:
         """The data file, `size` bytes long, that workers write into."""
-        return data_path(self.folder, self.meta)
+        return data_path(self.folder, self.meta) if self.resumable else flat_path(self.folder, self.meta)
 
     @property
     def data(self) -> File:
@@ -142,7 +143,9 @@ class Ingest:
     def _finish(self, *, kept: bool) -> None:
         self.spent = True
         try:
-            if not kept:
+            if not self.resumable:
+                fsops.unlink(self.path)
+            elif not kept:
                 fsops.remove_folder(self.folder)
         finally:
             self._done(self, kept)
@@ -163,6 +166,11 @@ def data_path(folder: Path, meta: IngestMeta) -> Path:
     return folder / f"data.{meta.generation}"
 
 
+def flat_path(folder: Path, meta: IngestMeta) -> Path:
+    """Where the bytes of an ingest without a folder of its own lie; `folder` is that of all ingests."""
+    return folder / f"{meta.key}.{meta.generation}"
+
+
 def parts_path(folder: Path, meta: IngestMeta) -> Path:
     """Where this generation's journal lies."""
     return folder / f"parts.{meta.generation}"
@@ -173,7 +181,7 @@ def create_files(folder: Path, meta: IngestMeta, *, resumable: bool) -> tuple[Fi
 
     Raises InsufficientSpace (nothing of the file is left) and OSError.
     """
-    data = fsops.create(data_path(folder, meta))
+    data = fsops.create(data_path(folder, meta) if resumable else flat_path(folder, meta))
     try:
         _allocate(data, meta.size)
         if not resumable:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from pathlib import Path
 
 from cached import fsops
 from cached.errors import Conflict
 from cached.layout import Layout
 from cached.store.ingest import Ingest, adopt_files, adoptable, create_files, data_path, new_meta
-from cached.store.records import ingest_key
+from cached.store.records import IngestMeta, ingest_key
 from cached.types import IngestKey
 
 
@@ -39,7 +39,8 @@ class Ingests:
         key = ingest_key(source_id=source_id, pin=pin, size=size)
         self._claim(key)
         try:
-            ingest = self._open(self._layout.ingest(key), source_id=source_id, pin=pin, size=size, resumable=resumable)
+            meta = new_meta(source_id=source_id, pin=pin, size=size)
+            ingest = self._open(key, meta) if resumable else self._open_flat(key, meta)
         except BaseException:
             self._release(key, size=0)
             raise
@@ -76,34 +77,40 @@ class Ingests:
     def _done(self, ingest: Ingest, kept: bool) -> None:  # noqa: FBT001  a callback with one meaning
         self._release(ingest.key, size=ingest.size if kept else 0)
 
-    def _open(self, folder: Path, *, source_id: str, pin: str, size: int, resumable: bool) -> Ingest:
+    def _open(self, key: IngestKey, meta: IngestMeta) -> Ingest:
+        folder = self._layout.ingest(key)
         if not fsops.mkdir(folder):
-            adopted = adopt_files(folder) if resumable else None
+            adopted = adopt_files(folder)
             if adopted:
-                meta, data, journaled, parts = adopted
+                found, data, journaled, parts = adopted
                 return Ingest(
-                    folder, meta, resumable=True, data=data, journaled=journaled, parts=parts, done=self._done
+                    folder, found, resumable=True, data=data, journaled=journaled, parts=parts, done=self._done
                 )
             fsops.remove_folder(folder)
             fsops.mkdir(folder)
-        meta = new_meta(source_id=source_id, pin=pin, size=size)
         try:
-            if resumable:
-                fsops.fsync_dir(self._layout.ingests)
-            data, fresh = create_files(folder, meta, resumable=resumable)
+            fsops.fsync_dir(self._layout.ingests)
+            data, fresh = create_files(folder, meta, resumable=True)
         except BaseException:
             fsops.remove_folder(folder)
             raise
-        return Ingest(folder, meta, resumable=resumable, data=data, journaled=fresh, parts=(), done=self._done)
+        return Ingest(folder, meta, resumable=True, data=data, journaled=fresh, parts=(), done=self._done)
+
+    def _open_flat(self, key: IngestKey, meta: IngestMeta) -> Ingest:
+        if self.allocated(key):  # a partial from when parts were smaller
+            fsops.remove_folder(self._layout.ingest(key))
+        folder = self._layout.ingests
+        data, _ = create_files(folder, meta, resumable=False)
+        return Ingest(folder, meta, resumable=False, data=data, journaled=None, parts=(), done=self._done)
 
 
 def clean_ingests(layout: Layout) -> tuple[dict[IngestKey, int], int]:
     """For recovery: what can be gone on with stays (sizes by key), the rest of our folders goes (how many).
 
-    Folders that are not named like an ingest are not ours and are left alone.
+    What is not named like an ingest is not ours and is left alone.
     """
     kept: dict[IngestKey, int] = {}
-    dropped = 0
+    dropped = sum(fsops.unlink(path) for path in sorted(layout.ingests.iterdir()) if _is_flat(path.name))
     for folder in sorted(layout.ingests.iterdir()):
         try:
             key = IngestKey(folder.name)
@@ -119,3 +126,7 @@ def clean_ingests(layout: Layout) -> tuple[dict[IngestKey, int], int]:
             if path.name not in {"meta.json", data_path(folder, meta).name, f"parts.{meta.generation}"}:
                 fsops.unlink(path)
     return kept, dropped
+
+
+def _is_flat(name: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{64}\.[0-9a-f]{16}", name) is not None

@@ -17,6 +17,8 @@ from cached import failpoints
 from cached.transfer.outcome import disk_fault
 
 ALIGN = 4096
+DIRECT_MIN = 1 << 20
+"""Bytes. A direct write waits for the disk; of a smaller file the wait costs more than the copy it saves."""
 _BEHIND = 16 << 20
 """How far behind a buffered write pages are dropped: the first advice starts their writeback, one that comes
 this much later finds them clean."""
@@ -36,12 +38,12 @@ def align_up(count: int) -> int:
 class DataFile:
     """One open file. `write` and `read` may be called by several threads, on ranges that do not overlap."""
 
-    def __init__(self, path: str) -> None:
-        """Raises JobFault (DISK)."""
+    def __init__(self, path: str, *, direct: bool = True) -> None:
+        """`direct` is for files that are worth it (`DIRECT_MIN`). Raises JobFault (DISK)."""
         self._buffered = -1
         try:
             self._buffered = os.open(path, os.O_RDWR | _FLAGS)
-            self._direct = _open_direct(path)
+            self._direct = _open_direct(path) if direct else None
         except OSError as error:
             if self._buffered >= 0:
                 os.close(self._buffered)

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
-from cached.transfer.datafile import DataFile
+from cached.transfer.datafile import DIRECT_MIN, DataFile
 from cached.transfer.digests import RunningDigests
 from cached.transfer.outcome import JobFault
 from cached.transfer.protocol import Fault
@@ -15,8 +15,9 @@ from cached.transfer.protocol import Fault
 class OpenFile:
     """Opened on disk by the first job that needs it, so a failure to open is that job's answer."""
 
-    def __init__(self, path: str, digests: tuple[str, ...]) -> None:
+    def __init__(self, path: str, size: int, digests: tuple[str, ...]) -> None:
         self._path = path
+        self._size = size
         self._lock = threading.Lock()
         self._data: DataFile | None = None
         self._aborts: set[Callable[[], None]] = set()
@@ -27,7 +28,7 @@ class OpenFile:
         """The file on disk. Raises JobFault (DISK)."""
         with self._lock:
             if self._data is None:
-                self._data = DataFile(self._path)
+                self._data = DataFile(self._path, direct=self._size >= DIRECT_MIN)
             return self._data
 
     @contextlib.contextmanager

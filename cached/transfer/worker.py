@@ -65,7 +65,7 @@ class Worker:
         if command.file in self._files:
             self._files[command.file].restart(command.digests)
         else:
-            self._files[command.file] = OpenFile(command.path, command.digests)
+            self._files[command.file] = OpenFile(command.path, command.size, command.digests)
 
     def _fetch(self, command: Fetch) -> None:
         lane, fetcher = self._fetchers[command.lane]

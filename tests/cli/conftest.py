@@ -34,6 +34,16 @@ def until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.02)
 
 
+@contextlib.contextmanager
+def default_interrupt() -> Iterator[None]:
+    """While a child is started SIGINT has a handler here, which makes it default there."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @dataclass
 class Box:
     """A place for one daemon: root, socket, settings, environment."""
@@ -71,7 +81,9 @@ class Box:
 
     def spawn(self, program: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
-        process = subprocess.Popen([BIN / program, *arguments], env=self.environment, **options)
+        # A shell's background job ignores Ctrl-C, and whatever such a job starts would too.
+        with default_interrupt():
+            process = subprocess.Popen([BIN / program, *arguments], env=self.environment, **options)
         self.started.append(process)
         return process
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -65,8 +66,14 @@ def seaweed(*, keys: Keys | None = None, folder: Path | None = None) -> Iterator
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="seaweed-")))
         log = folder / "weed.log"
         port, command = _command(folder, keys)
+        # It takes AWS_ACCESS_KEY_ID of its environment for its one identity, and then refuses all others.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         process = subprocess.Popen(
-            command, stdout=stack.enter_context(log.open("wb")), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+            command,
+            stdout=stack.enter_context(log.open("wb")),
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            env=environment,
         )
         stack.callback(_end, process)
         endpoint = f"http://{HOST}:{port}"

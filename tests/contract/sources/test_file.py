@@ -118,6 +118,8 @@ async def test_an_empty_folder_is_not_a_model(folder: Path, open_sources: Open) 
 
 
 async def test_a_host_in_a_file_uri_is_refused(folder: Path, open_sources: Open) -> None:
-    sources = open_sources(Source(prefix="file://server/"))
-    with pytest.raises(Permanent, match="names a host"):
+    sources = open_sources(Source(prefix=f"file://{folder}/"))
+    with pytest.raises(NotAuthorized):
         await sources.resolve(Uri(f"file://server{folder}/m"))
+    with pytest.raises(ValueError, match="file:/// and a folder"):
+        Source(prefix="file://server/")

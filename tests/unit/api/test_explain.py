@@ -15,7 +15,8 @@ from cached.config import Config
     [
         ("timeouts: {conect: 3}", "unknown field `conect` in `timeouts`; allowed: connect, first_byte"),
         ("sources: [{prefix: a, x: 1}]", "unknown field `x` in `sources[0]`; allowed: prefix, endpoint, region"),
-        ("sources: [{prefix: a}, {prefix: 3}]", "`sources[1].prefix` is 3: expected `str`, got `int`"),
+        ("sources: [{prefix: 's3://'}, {prefix: 3}]", "`sources[1].prefix` is 3: expected `str`, got `int`"),
+        ("sources: [{prefix: a}]", "`sources[0]`: prefix is 'a'; it must begin with s3://"),
         ("port: ten", '`port` is "ten": expected `int`, got `str`'),
         ("timeouts: 3", "`timeouts` is 3: expected `object`, got `int`"),
         ("timeouts: {connect: 3x}", "`timeouts.connect`: '3x' is not a time span"),

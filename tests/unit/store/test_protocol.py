@@ -55,8 +55,9 @@ def test_step_1_allocates_before_it_writes_down_what_is_fetched(store: Store) ->
 def test_step_1_of_a_small_file_syncs_nothing(store: Store) -> None:
     record = Record(store.layout.root)
     with fsops.observed(record):
-        store.begin_ingest("source", "pin", 7, resumable=False)
-    assert record.lines == ["mkdir ingest/K", "create ingest/K/data", "allocate ingest/K/data"]
+        ingest = store.begin_ingest("source", "pin", 7, resumable=False)
+    name = f"ingest/K.{ingest.generation}"
+    assert record.lines == [f"create {name}", f"allocate {name}"]
 
 
 def test_step_2_makes_the_data_durable_before_the_journal_says_so(store: Store) -> None:

@@ -20,7 +20,7 @@ BLOCK = 8192
 def file(tmp_path: Path) -> Iterator[OpenFile]:
     """An open file of 64 KiB."""
     (tmp_path / "data").write_bytes(bytes(65536))
-    opened = OpenFile(str(tmp_path / "data"), ("sha256",))
+    opened = OpenFile(str(tmp_path / "data"), 1 << 20, ("sha256",))
     yield opened
     opened.close()
 
