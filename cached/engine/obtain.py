@@ -18,6 +18,7 @@ from cached.engine.plan import Known, Plan, check_expected, make_plan
 from cached.engine.progress import Progress
 from cached.engine.sealer import Sealer
 from cached.engine.singles import Singles
+from cached.engine.structure import check_structure
 from cached.errors import Corrupt, Retryable, SourceChanged
 from cached.layout import check_tree_paths
 from cached.sources.base import Entry, Listing, Source
@@ -30,6 +31,7 @@ from cached.store.space import Reservation
 from cached.store.store import Store
 from cached.transfer.filestate import FileJob
 from cached.transfer.finish import Fetched
+from cached.transfer.retry import disk_error
 from cached.transfer.scheduler import Scheduler
 from cached.types import Digest, Level, Uri
 
@@ -164,6 +166,7 @@ class _Run:
         ingest = await self._begin(file, reservation)
         try:
             fetched = await self._fetch_into(file, ingest, again=True)
+            await self._check(file.entry, ingest)
             hold.add(fetched.digest)  # before it has its name: from then on it stays until the commit
             await self._tools.sealer.seal(ingest, fetched.digest, _identities(file.listing, fetched))
         except (Retryable, asyncio.CancelledError) as error:
@@ -174,6 +177,13 @@ class _Run:
             await blocking.run(ingest.discard)
             raise
         return fetched
+
+    @staticmethod
+    async def _check(entry: Entry, ingest: Ingest) -> None:
+        try:
+            await blocking.run(check_structure, entry.path, ingest.path)
+        except OSError as error:
+            raise disk_error(error.errno or 0, entry.path) from error
 
     async def _begin(self, file: _File, reservation: Reservation) -> Ingest:
         entry, allocated = file.entry, self._allocated(file.listing, file.entry)

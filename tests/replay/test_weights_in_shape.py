@@ -6,13 +6,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from cached.errors import Code
 from tests.helpers.rig import Rig
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 12345\n"
-UNCHECKED = "the header of .safetensors files is not checked yet"
 
 
 def safetensors(payload: bytes, *, claimed: int) -> bytes:
@@ -26,7 +23,6 @@ async def test_whole_weights_are_taken(rig: Rig) -> None:
     assert await rig.ready("s3://bkt/m") == {"model.safetensors": data}
 
 
-@pytest.mark.xfail(reason=UNCHECKED, strict=True)
 async def test_a_git_lfs_pointer_is_not_weights(rig: Rig) -> None:
     """transformers#27923: the pointer's text was loaded as a header and blamed on the library."""
     rig.server.put("bkt/m/model.safetensors", POINTER)
@@ -35,7 +31,6 @@ async def test_a_git_lfs_pointer_is_not_weights(rig: Rig) -> None:
     assert "git-lfs" in view.message.lower()
 
 
-@pytest.mark.xfail(reason=UNCHECKED, strict=True)
 async def test_a_shard_that_is_truncated_at_its_source_is_refused(rig: Rig) -> None:
     """llama.cpp#6733."""
     rig.server.put("bkt/m/model.safetensors", safetensors(bytes(60), claimed=100))
