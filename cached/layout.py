@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cached.errors import Permanent
+from cached.errors import Unsupported
 from cached.types import Digest, IngestKey, ModelName, TreeId, Uri
 
 LAYOUT = 1
@@ -135,11 +135,11 @@ def check_relative_path(path: str) -> str:
     """`path` itself, if a file of that name may lie in a tree.
 
     Refused: empty, absolute, `.`, `..` and empty segments, NUL, backslash, drive letters, text that is not
-    UTF-8, a segment over 255 bytes, a path over 4095. Raises Permanent that says which.
+    UTF-8, a segment over 255 bytes, a path over 4095. Raises Unsupported that says which.
     """
     problem = _path_problem(path)
     if problem:
-        raise Permanent(
+        raise Unsupported(
             f"the file name {path[:200]!r} cannot be stored: {problem}",
             hint="rename it at the source, or leave it out with --ignore",
         )
@@ -166,7 +166,7 @@ def _path_problem(path: str) -> str | None:
 
 
 def check_tree_paths(paths: Iterable[str], *, folds: bool = False) -> None:
-    """Raises Permanent unless these may be the files of one tree.
+    """Raises Unsupported unless these may be the files of one tree.
 
     Each passes `check_relative_path`, none comes twice, none is also a folder of another. With `folds` (the
     file system folds case or Unicode form) names that fold together count as the same.
@@ -176,13 +176,13 @@ def check_tree_paths(paths: Iterable[str], *, folds: bool = False) -> None:
     for path in paths:
         key = _fold(check_relative_path(path)) if folds else check_relative_path(path)
         if key in files:
-            raise Permanent(f"two files have the path {path!r} (the other is {files[key]!r})", hint=_LEAVE_OUT)
+            raise Unsupported(f"two files have the path {path!r} (the other is {files[key]!r})", hint=_LEAVE_OUT)
         files[key] = path
         for parent in _parents(key):
             folders.setdefault(parent, path)
     for key, path in files.items():
         if key in folders:
-            raise Permanent(f"{path!r} is a file and also the folder of {folders[key]!r}", hint=_LEAVE_OUT)
+            raise Unsupported(f"{path!r} is a file and also the folder of {folders[key]!r}", hint=_LEAVE_OUT)
 
 
 _LEAVE_OUT = "leave one of them out with --ignore"

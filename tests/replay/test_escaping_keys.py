@@ -22,7 +22,7 @@ async def test_a_key_that_leaves_the_folder_refuses_the_model(rig: Rig, tmp_path
     rig.server.put("bkt/m/config.json", b"{}")
     rig.server.put(f"bkt/m/{key}", b"bad")
     view = await rig.refused("s3://bkt/m")
-    assert view.reason is Code.INVALID_ARGUMENT
+    assert view.reason is Code.UNSUPPORTED
     assert rig.server.payload == 0
     assert names_in(tmp_path) == ["root"]
 
@@ -31,7 +31,7 @@ async def test_two_keys_for_one_path_are_refused(rig: Rig) -> None:
     """runai-model-streamer PR#183: `m//config.json` overwrote `m/config.json`."""
     rig.server.put("bkt/m/config.json", b"one")
     rig.server.put("bkt/m//config.json", b"two")
-    assert (await rig.refused("s3://bkt/m")).reason is Code.INVALID_ARGUMENT
+    assert (await rig.refused("s3://bkt/m")).reason is Code.UNSUPPORTED
 
 
 async def test_a_file_that_is_also_a_folder_is_refused_with_both_names(rig: Rig) -> None:
@@ -39,7 +39,7 @@ async def test_a_file_that_is_also_a_folder_is_refused_with_both_names(rig: Rig)
     rig.server.put("bkt/m/foo", b"file")
     rig.server.put("bkt/m/foo/bar", b"below")
     view = await rig.refused("s3://bkt/m")
-    assert view.reason is Code.INVALID_ARGUMENT
+    assert view.reason is Code.UNSUPPORTED
     assert "'foo'" in view.message
     assert "'foo/bar'" in view.message
 

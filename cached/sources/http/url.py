@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urljoin, urlsplit
 
-from cached.errors import Code, Permanent
+from cached.errors import Code, Permanent, Unsupported
 from cached.layout import check_relative_path
 from cached.types import Uri
 
@@ -75,7 +75,7 @@ def file_name(url: Url) -> str:
     try:
         name = unquote(urlsplit(url.text).path.rpartition("/")[2], errors="strict")
     except UnicodeDecodeError as error:
-        raise Permanent(f"the file name in {url.place} is not valid UTF-8", hint="rename it at the source") from error
+        raise Unsupported(f"the file name in {url.place} is not valid UTF-8", hint="rename it at the source") from error
     if not name or "/" in name:
         raise Permanent(f"{url.place} does not end in a file name", hint="name one file, not a folder")
     return check_relative_path(name)
