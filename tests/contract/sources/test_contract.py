@@ -169,6 +169,7 @@ async def test_nothing_there_is_an_error_that_names_what_was_looked_for(place: P
 async def test_closing_frees_everything(place: Place) -> None:
     """Sockets are counted, since some libraries drop them without a word; the rest warns when it is collected."""
     port = urlsplit(place.rule.endpoint or place.rule.prefix).port or 0
+    gc.collect()  # what earlier tests left to the collector would be counted now and be gone afterwards
     before = sockets_to(port)
     sources = Sources(settings(place.rule))
     source, listing = await sources.resolve(place.uri())
