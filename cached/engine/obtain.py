@@ -7,6 +7,7 @@ however it ends.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -131,7 +132,8 @@ class _Run:
                 await self._file(_File(source, listing, entry), plan, hold, reservation)
 
         needed = sum(entry.size - self._allocated(listing, entry) for entry in plan.fetch)
-        with await blocking.run(self._tools.store.admit, needed) as reservation:
+        admit = functools.partial(self._tools.store.admit, needed)
+        with await blocking.acquire(admit, release=Reservation.release) as reservation:
             await _all([one(entry, reservation) for entry in plan.fetch])
 
     def _allocated(self, listing: Listing, entry: Entry) -> int:
@@ -188,13 +190,14 @@ class _Run:
     async def _begin(self, file: _File, reservation: Reservation) -> Ingest:
         entry, allocated = file.entry, self._allocated(file.listing, file.entry)
         async with self._tools.beginning:
-            ingest = await blocking.run(
+            begin = functools.partial(
                 self._tools.store.begin_ingest,
                 file.listing.source_id,
                 entry.pin.validator,
                 entry.size,
                 resumable=entry.ranges and entry.size > self._tools.config.transfer.part,
             )
+            ingest = await blocking.acquire(begin, release=Ingest.close)
         reservation.use(entry.size - allocated)
         return ingest
 

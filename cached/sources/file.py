@@ -32,7 +32,7 @@ class FileSource:
 
     async def resolve(self, uri: Uri) -> Listing:
         """See `Source.resolve`."""
-        return await blocking.run(self._resolve, uri)
+        return await blocking.look(self._resolve, uri)
 
     def request(self, listing: Listing, entry: Entry, *, fresh: bool = False) -> Request:  # noqa: ARG002
         """See `Source.request`; there is nothing to renew."""

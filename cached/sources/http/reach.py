@@ -43,7 +43,7 @@ async def refuse_inward(first: Url, led_to: Url) -> None:
 async def reach_of_url(url: Url) -> Reach:
     """How far in its host is. Raises Retryable when the name cannot be resolved."""
     try:
-        found = await blocking.run(socket.getaddrinfo, url.host, url.port, type=socket.SOCK_STREAM)
+        found = await blocking.look(socket.getaddrinfo, url.host, url.port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise Retryable(f"cannot find the address of {url.host}: {error}", hint="check name resolution") from error
     return furthest_in([str(address[0]) for *_, address in found])

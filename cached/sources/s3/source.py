@@ -80,7 +80,7 @@ class S3Source:
         if not location.may_be_object:
             return await self._folder(location, connection), ()
         try:
-            entry = await blocking.run(listing.head, connection, location.name, location.key)
+            entry = await blocking.look(listing.head, connection, location.name, location.key)
         except NotFound:
             return await self._folder(location, connection), ()
         except NotAuthorized as refused:
@@ -88,7 +88,7 @@ class S3Source:
         return [entry], await _notes(location, connection)
 
     async def _folder(self, location: Location, connection: Connection) -> list[Entry]:
-        found = await blocking.run(listing.list_folder, connection, location)
+        found = await blocking.look(listing.list_folder, connection, location)
         if not found:
             raise await _nothing_at(location, connection)
         return sorted(await self._pinned(found, connection), key=lambda entry: entry.path)
@@ -106,7 +106,7 @@ class S3Source:
             if entry.size <= self._part:
                 return entry
             async with gate:
-                return await blocking.run(listing.pin, connection, entry)
+                return await blocking.look(listing.pin, connection, entry)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -119,7 +119,7 @@ class S3Source:
 async def _notes(location: Location, connection: Connection) -> tuple[str, ...]:
     """Whoever may read one object but not list gets the object without a note."""
     try:
-        both = await blocking.run(listing.has_folder, connection, location)
+        both = await blocking.look(listing.has_folder, connection, location)
     except NotAuthorized:
         return ()
     if not both:
@@ -131,7 +131,7 @@ async def _nothing_at(location: Location, connection: Connection) -> NotFound:
     if not location.key:
         return NotFound(f"the bucket {location.bucket!r} is empty", hint="upload the model first")
     looked = f"an object {location.key!r} or " if location.may_be_object else ""
-    near = await blocking.run(listing.neighbours, connection, location)
+    near = await blocking.look(listing.neighbours, connection, location)
     return NotFound(
         f"nothing found: looked for {looked}files below {location.folder!r} in the bucket {location.bucket!r}",
         hint=f"there is {', '.join(map(repr, near))}" if near else "keys are case-sensitive and taken literally",
