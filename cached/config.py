@@ -59,10 +59,26 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """A PEM bundle of the authorities to trust instead of the system's."""
 
     def __post_init__(self) -> None:
+        problem = self._problem()
+        if problem:
+            raise ValueError(problem)
+
+    def _problem(self) -> str | None:
         if not re.fullmatch(r"(s3|https?)://.*|file:///.*", self.prefix, re.DOTALL):
-            raise ValueError(
+            return (
                 f"prefix is {self.prefix!r}; it must begin with s3://, https:// or http://, or be file:/// and a folder"
             )
+        if not self.prefix.startswith("s3:") and (self.endpoint is not None or self.region is not None):
+            return f"endpoint and region are for s3:// alone; the prefix is {self.prefix!r}"
+        if self.prefix.startswith("file:") and self.ca_file is not None:
+            return f"ca_file is for s3:// and https:// alone; the prefix is {self.prefix!r}"
+        if self.endpoint is not None and "@" in self.endpoint:
+            return (
+                "endpoint holds a user or password, which would end up in logs; credentials have a chain of their own"
+            )
+        if self.endpoint is not None and not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", self.endpoint):
+            return f"endpoint is {self.endpoint!r}; it must be http://host or https://host, with a port if need be"
+        return None
 
 
 class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -129,6 +145,12 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """None listed: the ambient AWS chain serves any s3:// URI, and https:// needs no rule."""
     timeouts: Timeouts = Timeouts()
     transfer: Transfer = Transfer()
+
+    def __post_init__(self) -> None:
+        prefixes = [source.prefix for source in self.sources]
+        twice = next((prefix for prefix in prefixes if prefixes.count(prefix) > 1), None)
+        if twice is not None:
+            raise ValueError(f"sources lists the prefix {twice!r} twice; each prefix has one rule")
 
 
 def parse_config(text: str | bytes, *, where: str) -> Config:

@@ -22,7 +22,7 @@ from botocore.loaders import Loader, create_loader
 from cached import config
 from cached.errors import Permanent
 from cached.sources.base import Pin, Request
-from cached.sources.s3.errors import Call, mapped
+from cached.sources.s3.errors import Call, mapped, opening
 from cached.sources.s3.signing import Address, parse_address, signed_get
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Connections:
 
     def _open(self, bucket: str) -> Connection:
         endpoint = self._rule.endpoint if self._rule else None
-        with mapped(Call(f"s3://{bucket}/", bucket, endpoint or "AWS", anonymous=False)):
+        with opening(Call(f"s3://{bucket}/", bucket, endpoint or "AWS", anonymous=False)):
             session = botocore.session.get_session()
             session.register_component("data_loader", _models(session.get_config_variable("data_path")))
             session.set_config_variable("region", self._region(session))

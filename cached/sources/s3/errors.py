@@ -69,6 +69,23 @@ def mapped(call: Call) -> Iterator[None]:
         raise _without_answer(error, call) from error
 
 
+@contextlib.contextmanager
+def opening(call: Call) -> Iterator[None]:
+    """`mapped`, for making a client: there botocore has a bare ValueError for an endpoint that is no URL. Its text
+    is not repeated, since an endpoint may hold a password.
+    """
+    with mapped(call):
+        try:
+            yield
+        except BotoCoreError:  # some of these are ValueErrors too, and say more
+            raise
+        except ValueError as error:
+            raise Permanent(
+                "the endpoint for S3 is not a URL",
+                hint="write http://host or https://host in AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the profile",
+            ) from error
+
+
 def _from_answer(error: ClientError, call: Call) -> CachedError:
     code = str(error.response.get("Error", {}).get("Code", ""))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

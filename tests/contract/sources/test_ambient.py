@@ -10,9 +10,10 @@ import pytest
 
 from cached import blocking
 from cached.config import Source
-from cached.errors import NotAuthorized
+from cached.errors import NotAuthorized, Permanent
 from cached.sources.base import Request
 from cached.sources.registry import Sources
+from cached.types import Uri
 from tests.contract.sources.conftest import KEYS, Open
 from tests.contract.sources.places import HostileS3Place, S3Place
 from tests.contract.sources.wire import fetch
@@ -209,3 +210,20 @@ async def test_an_identity_service_that_refuses_is_an_error_and_never_anonymous(
     with pytest.raises(NotAuthorized, match="credentials could not be obtained"):
         await open_sources(place.rule).resolve(place.uri())
     assert [request.op for request in hostile.requests if request.bucket] == []
+
+
+@pytest.mark.parametrize("endpoint", ["s3.example.internal:9000", "key:secret@h"])
+async def test_an_endpoint_that_is_no_url_is_refused_with_the_settings_that_give_it(
+    open_sources: Open, monkeypatch: pytest.MonkeyPatch, endpoint: str
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    with pytest.raises(Permanent, match="endpoint for S3 is not a URL") as caught:
+        await open_sources().resolve(Uri("s3://models/m"))
+    assert "AWS_ENDPOINT_URL" in caught.value.hint
+    assert "secret" not in caught.value.message
+
+
+async def test_a_region_that_is_none_is_named(open_sources: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "no region")
+    with pytest.raises(Permanent, match="no region"):
+        await open_sources().resolve(Uri("s3://models/m"))
