@@ -148,8 +148,8 @@ def boxed(folder: Path) -> Iterator[Box]:
     with Hostile() as server:
         place = Box(folder, server)
         server.put("models/m/config.json", b"{}")
-        server.put("models/m/a.safetensors", 300_000)
-        server.put("models/m/sub/b.safetensors", 200_000)
+        server.put("models/m/a.bin", 300_000)
+        server.put("models/m/sub/b.bin", 200_000)
         try:
             yield place
         finally:

@@ -36,7 +36,7 @@ def test_ls_as_json_is_the_api_s_list(stocked: Box) -> None:
 
 def test_show_lists_every_file_and_how_it_was_verified(stocked: Box) -> None:
     files = {each["path"]: each["verified"] for each in stocked.json("show", "m")["files"]}
-    assert files == dict.fromkeys(["a.safetensors", "config.json", "sub/b.safetensors"], "checksum")
+    assert files == dict.fromkeys(["a.bin", "config.json", "sub/b.bin"], "checksum")
 
 
 @pytest.mark.parametrize("target", ["m", URI])

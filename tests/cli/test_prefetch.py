@@ -57,7 +57,7 @@ def test_it_ends_with_what_to_mount_and_what_it_cost(daemon: Box) -> None:
 def test_the_path_holds_the_files(daemon: Box) -> None:
     folder = Path(daemon.json("prefetch", URI)["path"])
     assert (folder / "config.json").read_text() == "{}"
-    assert (folder / "sub" / "b.safetensors").stat().st_size == 200_000
+    assert (folder / "sub" / "b.bin").stat().st_size == 200_000
 
 
 def test_its_words_are_for_people(daemon: Box) -> None:
@@ -76,7 +76,7 @@ def test_what_is_here_costs_nothing_the_second_time(daemon: Box) -> None:
 
 
 def test_patterns_choose_the_files(daemon: Box) -> None:
-    result = daemon.json("prefetch", URI, "--allow", "*.safetensors", "--ignore", "sub/*")
+    result = daemon.json("prefetch", URI, "--allow", "*.bin", "--ignore", "sub/*")
     assert result["bytes_total"] == 300_000
 
 
