@@ -1,5 +1,5 @@
 """Measures cached beside the tools that people use today, one module a question.
 
 `python -m benchmarks ingest` and `python -m benchmarks warmhit`; docs/benchmarks.md says how and why. Nothing
-outside this package imports it, and it touches cached only as a user does: its programs and its socket.
+in cached imports it, and it runs cached only as a user does: by its programs and its socket.
 """

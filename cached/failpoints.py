@@ -1,6 +1,6 @@
 """Named places where a test makes the process die or fail.
 
-`CACHED_FAILPOINTS="seal.after_fsync=1*kill;ingest.flush=3*enospc"`: the Nth time that place is reached, the
+`CACHED_FAILPOINTS="seal.after_sync=1*kill;fsops.write=3*enospc"`: the Nth time that place is reached, the
 action happens (once). Actions: `kill` (SIGKILL to this process), `enospc` and `eio` (the OSError that
 the kernel would raise), `pause:<seconds>`. Without the variable `hit` costs one dictionary test.
 """

@@ -1,6 +1,5 @@
 """Requests and answers of the HTTP API: the same structs serve the server, the client, the command line
-and (for Want) the disk. All that cli, csi and prefetcher import of cached is this package and the leaf
-modules.
+and (for Want) the disk. A program that talks to the daemon needs this package and the leaf modules, nothing else.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class Removal:
         try:
             return self._trees.manifest(tree)
         except (NotFound, Corrupt):
-            return None  # removed in an earlier try, or damaged: then its blobs wait for eviction
+            return None  # removed in an earlier try, or damaged: then its blobs wait for the next sweep
 
     def _remove_blob(self, digest: Digest) -> int | None:
         """Bytes of the blob; None if it stays, or is gone already."""

@@ -128,7 +128,7 @@ class Fault(enum.StrEnum):
     CHANGED = "changed"
     """412, or another ETag or total than pinned."""
     PROTOCOL = "protocol"
-    """An answer that breaks the acceptance rules (TRANSFER section 2)."""
+    """An answer that breaks the rules of `cached.transfer.accept`."""
     DROPPED = "dropped"
     DISK = "disk"
     """The local file failed; `errno` says how."""

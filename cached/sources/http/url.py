@@ -71,7 +71,7 @@ def joined(base: Url, location: str) -> Url:
 
 
 def file_name(url: Url) -> str:
-    """The last segment of the path, decoded. Raises Permanent when there is none, or it cannot be stored."""
+    """The last segment of the path, decoded. Raises Permanent: it is missing, or (Unsupported) cannot be stored."""
     try:
         name = unquote(urlsplit(url.text).path.rpartition("/")[2], errors="strict")
     except UnicodeDecodeError as error:
