@@ -12,8 +12,8 @@ from cached.types import Digest, Level
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A blob on this node that a file may be linked from, with the right to do so (STORE section 8), and the
-    level that this proves."""
+    """A blob on this node that a file may be linked from, because it was obtained through the same source rule, and
+    the level that this proves."""
 
     digest: Digest
     level: Level
@@ -22,22 +22,11 @@ class Known:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`fetch` is ordered largest first. `twins` have the same upstream identity as a file in `fetch` (by its
-    path): they are linked once that file is here. Sizes in bytes."""
+    path): they are linked once that file is here."""
 
     reuse: tuple[tuple[Entry, Known], ...]
     fetch: tuple[Entry, ...]
     twins: Mapping[str, tuple[Entry, ...]]
-
-    @property
-    def bytes_fetch(self) -> int:
-        """What has to come over the network."""
-        return sum(entry.size for entry in self.fetch)
-
-    @property
-    def bytes_reuse(self) -> int:
-        """What is linked instead."""
-        twins = sum(entry.size for group in self.twins.values() for entry in group)
-        return sum(entry.size for entry, _ in self.reuse) + twins
 
 
 def make_plan(listing: Listing, known: Mapping[str, Known]) -> Plan:

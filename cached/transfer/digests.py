@@ -7,7 +7,6 @@ crc32c or crc64nvme is asked for: most workers never pay for it. Nothing here re
 from __future__ import annotations
 
 import base64
-import binascii
 import functools
 import hashlib
 import zlib
@@ -45,19 +44,8 @@ def combine(algorithm: Checksum, first: int, second: int, length_of_second: int)
 
 
 def to_base64(algorithm: Checksum, value: int) -> str:
-    """`value` as S3 and GCS print it: base64 of its big-endian bytes."""
+    """`value` as S3 prints it: base64 of its big-endian bytes."""
     return base64.b64encode(value.to_bytes(_WIDTH[algorithm], "big")).decode()
-
-
-def from_base64(algorithm: Checksum, text: str) -> int:
-    """The number in what a source printed. Raises ValueError for bad base64 or a wrong width."""
-    try:
-        raw = base64.b64decode(text, validate=True)
-    except binascii.Error as error:
-        raise ValueError(f"{text[:80]!r} is not base64") from error
-    if len(raw) != _WIDTH[algorithm]:
-        raise ValueError(f"a {algorithm} has {_WIDTH[algorithm]} bytes, {text[:80]!r} has {len(raw)}")
-    return int.from_bytes(raw, "big")
 
 
 class PartSums:

@@ -59,11 +59,10 @@ class Take:
 
 @dataclass(slots=True, eq=False)
 class FileState:
-    """See the module. `part` and `hash_lag` in bytes."""
+    """See the module. `hash_lag` in bytes."""
 
     number: int
     job: FileJob
-    part: int
     hash_lag: int
     entry: Entry
     checksum_algorithm: Checksum | None
@@ -228,7 +227,7 @@ class FileState:
 
 def choose(files: list[FileState], lane: tuple[int, int], now: float) -> FileState | None:
     """Which file `lane` works on next: its own in order; else one that nobody has begun, the earliest model's
-    largest first; else the one with most left, if that is at least a part.
+    largest first; else the one with most left, the earliest model's first.
 
     As long as there are as many files as lanes, each lane so fetches whole files in order and hashes them
     inline, which costs no second read; only the tail is shared.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from dataclasses import dataclass
 from typing import cast
@@ -11,14 +10,12 @@ from cached.errors import CachedError
 from cached.sources.base import Entry
 from cached.store.records import PartRecord
 from cached.transfer import retry
-from cached.transfer.digests import combine
+from cached.transfer.digests import combine, to_base64
 from cached.transfer.filestate import FileState
 from cached.transfer.pool import Pool, Worker, WorkerLostError
 from cached.transfer.proof import Measured, judge
 from cached.transfer.protocol import Checksum, Close, Closed, Done, Failed, Hash
 from cached.types import Digest, Level
-
-CHECKSUM_BYTES = {"crc32": 4, "crc32c": 4, "crc64nvme": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ async def _checksum(state: FileState, pool: Pool) -> str | None:
         return None
     else:
         value = await _read_checksum(state, algorithm, pool)
-    return base64.b64encode(value.to_bytes(CHECKSUM_BYTES[algorithm], "big")).decode()
+    return to_base64(algorithm, value)
 
 
 def _combined(algorithm: Checksum, records: list[PartRecord]) -> int:

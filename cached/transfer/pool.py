@@ -111,8 +111,6 @@ class Pool:
         self._workers: list[Worker | None] = [None] * config.transfer.workers
         self.restarts = 0
         self._barren = 0
-        self.changed = asyncio.Event()
-        """Set whenever a worker was started."""
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -134,7 +132,6 @@ class Pool:
         while True:
             worker = await self._spawn()
             self._workers[index] = worker
-            self.changed.set()
             try:
                 await worker.listen()
             finally:

@@ -88,7 +88,6 @@ class Scheduler:
         state = FileState(
             number=next(self._numbers),
             job=job,
-            part=part,
             hash_lag=self._config.transfer.hash_lag,
             entry=entry,
             checksum_algorithm=_algorithm(entry),

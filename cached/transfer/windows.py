@@ -7,7 +7,6 @@ import contextlib
 
 from cached import blocking
 from cached.errors import CachedError, Code, Retryable
-from cached.transfer import retry
 from cached.transfer.board import Board
 from cached.transfer.filestate import FileState
 
@@ -53,8 +52,6 @@ class Windows:
                 return
             try:
                 await blocking.run(state.job.ingest.journal, records)
-            except OSError as error:
-                state.fail(retry.disk_error(error.errno or 0, state.what))
             except CachedError as error:
                 state.fail(error)
 

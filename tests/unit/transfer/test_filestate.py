@@ -31,7 +31,6 @@ def file(number: int, parts: int, *, order: int = 1, lag: int = 100 * PART, rang
     return FileState(
         number=number,
         job=job,
-        part=PART,
         hash_lag=lag,
         entry=entry,
         checksum_algorithm=None,
