@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from benchmarks.datasets import MIB
 from benchmarks.results import Ingest, Run, WarmHit, cpu_per_gib, durable, peak, percentile, pick
 
-MIB = 1 << 20
 NOT_MEASURED = "not measured"
 Metric = Callable[[Sequence[Run]], float]
 

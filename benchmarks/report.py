@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.bars import Row, ingest_rows, warmhit_rows
-from benchmarks.datasets import GIB
+from benchmarks.datasets import GIB, MIB
 from benchmarks.errors import BenchError
 from benchmarks.machine import Machine
 from benchmarks.results import Ingest, Run, WarmHit, cpu_per_gib, durable, peak, percentile, pick
 
 DOCS = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-MIB = 1 << 20
 # Below this the start of a program outweighs its bytes, and CPU seconds a GiB say nothing.
 WORTH_A_RATE = 64 * MIB
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 import typer
 
 from cached import human
+from cached.api.client import Client
 from cached.api.types import FileView, ModelDetail, ModelList, ModelView
-from cached.cli.options import SOCKET, Json, Name, Socket, client, name_of, uri_of
+from cached.cli.options import SOCKET, Json, Name, Socket, name_of, uri_of
 from cached.cli.output import Output, facts, table
 from cached.errors import NotFound
 from cached.layout import slug
@@ -17,7 +18,7 @@ from cached.types import ModelName, State
 
 def ls(*, socket: Socket = SOCKET, json: Json = False) -> None:
     """List the models of this node."""
-    models = client(socket).models()
+    models = Client(socket).models()
     rows = [
         (model.name, model.state, human.size(model.bytes_total), _done(model), model.verified or "-", model.uri)
         for model in models
@@ -31,7 +32,7 @@ def ls(*, socket: Socket = SOCKET, json: Json = False) -> None:
 
 def show(name: Name, *, socket: Socket = SOCKET, json: Json = False) -> None:
     """Show a model: its state and why, its revision, its files and how each was verified."""
-    detail = client(socket).model(name_of(name))
+    detail = Client(socket).model(name_of(name))
     Output(json=json).data(detail, _story(detail))
 
 
@@ -43,7 +44,7 @@ def path(
 ) -> None:
     """Print the folder of a model that is Ready; exit code 3 for any other."""
     matches, hint = _matcher(target)
-    model = min(filter(matches, client(socket).models()), key=_rank, default=None)
+    model = min(filter(matches, Client(socket).models()), key=_rank, default=None)
     if model is None:
         raise NotFound(f"no model here answers to {target}", hint=hint)
     if model.state is not State.READY:
@@ -56,7 +57,7 @@ def path(
 
 def rm(name: Name, *, socket: Socket = SOCKET, json: Json = False) -> None:
     """Drop a model's name, and its download if one is running; bytes that no other name needs go at once."""
-    removed = client(socket).remove(name_of(name))
+    removed = Client(socket).remove(name_of(name))
     Output(json=json).data(removed, [f"removed {removed.name}, {human.size(removed.bytes_freed)} freed"])
 
 

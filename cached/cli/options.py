@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from cached.api.client import Client
 from cached.config import DEFAULT_SOCKET, Seconds
 from cached.types import Digest, ModelName, Uri
 
@@ -23,11 +22,6 @@ Timeout = Annotated[
     typer.Option("--timeout", metavar="TIME", help="Give up waiting after this long (30, 90s, 10m, 2h); exit code 8."),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A model's name, as `cachectl ls` prints it.")]
-
-
-def client(socket: Path) -> Client:
-    """A client of the daemon behind `socket`."""
-    return Client(socket)
 
 
 def name_of(text: str) -> ModelName:

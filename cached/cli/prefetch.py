@@ -12,7 +12,7 @@ from cached import human
 from cached.api.client import Client
 from cached.api.types import ModelView, Want
 from cached.cli.follow import Follower
-from cached.cli.options import SOCKET, Json, Socket, Timeout, client, digests_of, name_of, seconds_of, uri_of
+from cached.cli.options import SOCKET, Json, Socket, Timeout, digests_of, name_of, seconds_of, uri_of
 from cached.cli.output import Output, facts
 from cached.cli.report import reporter
 from cached.errors import CachedError, Code, Exit, Retryable
@@ -62,7 +62,7 @@ def prefetch(  # noqa: PLR0913  a command's options are its parameters
     )
     limit = seconds_of(timeout)
     begun = time.monotonic()
-    output, daemon = Output(json=json), client(socket)
+    output, daemon = Output(json=json), Client(socket)
     model = daemon.prefetch(want, move=move)
     if model.state is State.READY:
         model = replace(model, bytes_fetched=0, bytes_reused=model.bytes_total)  # this call moved nothing

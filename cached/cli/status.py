@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from cached import human
+from cached.api.client import Client
 from cached.api.types import Status
-from cached.cli.options import SOCKET, Json, Socket, client
+from cached.cli.options import SOCKET, Json, Socket
 from cached.cli.output import Output, facts
 
 
 def status(*, socket: Socket = SOCKET, json: Json = False) -> None:
     """Show the daemon: where it listens, its disk, what it stores."""
-    answer = client(socket).status()
+    answer = Client(socket).status()
     Output(json=json).data(answer, _lines(answer))
 
 

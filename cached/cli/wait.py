@@ -8,8 +8,9 @@ from pathlib import Path
 
 import typer
 
+from cached.api.client import Client
 from cached.cli.follow import Follower
-from cached.cli.options import SOCKET, Json, Socket, Timeout, client, name_of, seconds_of
+from cached.cli.options import SOCKET, Json, Socket, Timeout, name_of, seconds_of
 from cached.cli.output import Output
 from cached.cli.report import reporter
 from cached.errors import Code, NotAuthorized, Permanent, Retryable
@@ -38,7 +39,7 @@ def wait(
         output.data({"path": target}, [target])
         return
     with reporter(output) as report:
-        model = Follower(client(socket), name_of(target), report).run(deadline=deadline)
+        model = Follower(Client(socket), name_of(target), report).run(deadline=deadline)
     output.data(model, [model.path])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from cached.api.types import FileView, ModelView
 from cached.engine.key import model_key
 from cached.engine.progress import Progress
@@ -25,11 +27,9 @@ def view_of(ref: Ref, *, path: str, bytes_total: int, progress: Progress | None,
         assert ref.placed is not None
         return _ready(base, ref.placed, bytes_total)
     if ref.failure is not None:
-        return ModelView(
-            name=ref.name,
-            uri=ref.want.uri,
+        return replace(
+            base,
             state=State.FAILED,
-            path=path,
             reason=ref.failure.code,
             message=ref.failure.message,
             hint=ref.failure.hint,
@@ -39,11 +39,9 @@ def view_of(ref: Ref, *, path: str, bytes_total: int, progress: Progress | None,
 
 
 def _downloading(base: ModelView, progress: Progress, *, running: bool) -> ModelView:
-    return ModelView(
-        name=base.name,
-        uri=base.uri,
+    return replace(
+        base,
         state=State.DOWNLOADING if running else State.QUEUED,
-        path=base.path,
         revision=progress.revision,
         bytes_total=progress.total,
         bytes_done=progress.done,
@@ -51,17 +49,14 @@ def _downloading(base: ModelView, progress: Progress, *, running: bool) -> Model
         bytes_reused=progress.reused,
         files_total=len(progress.files),
         files_done=progress.files_done,
-        updated=base.updated,
         notes=progress.notes,
     )
 
 
 def _ready(base: ModelView, placed: Placed, bytes_total: int) -> ModelView:
-    return ModelView(
-        name=base.name,
-        uri=base.uri,
+    return replace(
+        base,
         state=State.READY,
-        path=base.path,
         revision=placed.revision,
         tree=placed.tree,
         verified=weakest(placed.levels),
