@@ -136,7 +136,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = DEFAULT_PORT
     """Port of metrics, health and the status page; 0 picks one."""
     address: str = "127.0.0.1"
-    """Address that port listens on. The manifests set 0.0.0.0, so that the node's Prometheus reaches it."""
+    """Address that port listens on. In a pod set 0.0.0.0, or Prometheus does not reach it."""
     allow_root_filesystem: bool = True
     """Whether the root may share the file system that holds `/`, where filling it harms the node."""
     allow_network_filesystem: bool = False
