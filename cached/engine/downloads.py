@@ -102,6 +102,7 @@ class Downloads:
         assert download.task is not None
         download.task.cancel()
         await asyncio.wait([download.task])
+        self.end(download)  # a task that never got to its first step has not done so itself
 
     async def _run(self, download: Download, want: Want) -> None:
         try:

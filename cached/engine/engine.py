@@ -25,6 +25,7 @@ from cached.engine.downloads import Download, Downloads
 from cached.engine.expect import against, unmet
 from cached.engine.guard import Guard
 from cached.engine.key import model_key
+from cached.engine.names import pointed
 from cached.engine.obtain import Obtained, Tools
 from cached.engine.sealer import Sealer
 from cached.engine.singles import Singles
@@ -74,6 +75,8 @@ class Engine:
         self._changing = asyncio.Lock()
         self._bell = asyncio.Event()
         self._manifests: dict[TreeId, Manifest] = {}
+        self._unwritten: dict[ModelName, Ref] = {}
+        """Refs whose failure could not be written. They end with the process: the next start tries again."""
         self._outcomes: Counter[str] = Counter()
         self._reused = 0
         tools = Tools(
@@ -138,26 +141,20 @@ class Engine:
         key = model_key(want)
         async with self._changing:
             old = self.store.ref(name)
-            if old is not None and model_key(old.want) != key:
-                await self._leave(old, move=move)
+            moves = old is not None and model_key(old.want) != key
+            if old is not None and moves and not move:
+                raise _in_use(old)
             ref = Ref(name=name, want=want, asked=self._clock.wall())
             ref = replace(ref, placed=old.placed, history=old.history) if old else ref
             ref = await self._satisfy(ref)
-            if ref.placed is None or ref.placed.key != key:
+            # Recorded: only now may the old demand go, so that a refusal above leaves all as it was.
+            if old is not None and moves:
+                await self._downloads.withdraw(model_key(old.want), name)
+            if not is_placed(ref):
                 self._downloads.demand(key, name, want)
         self._ring()
         log.info("prefetch_asked", name=name, uri=want.uri)
         return self._view(ref)
-
-    async def _leave(self, old: Ref, *, move: bool) -> None:
-        """The name turns to another URI: only when that was asked for."""
-        if not move:
-            raise Conflict(
-                f"the name {old.name} stands for {old.want.uri}",
-                hint="choose another --name, remove it (cachectl rm), or let the name move with --move",
-                details={"name": old.name, "uri": old.want.uri},
-            )
-        await self._downloads.withdraw(model_key(old.want), old.name)
 
     async def _satisfy(self, ref: Ref) -> Ref:
         """Record the ref, placed at once where the same content is here under this or another name."""
@@ -168,16 +165,25 @@ class Engine:
             against(await self._manifest(here.tree), ref.want.sha256)
             if ref.placed != here:
                 here = replace(here, bytes_fetched=0, bytes_reused=(await self._manifest(here.tree)).size)
-            ref = replace(ref, placed=here, failure=None)
+            ref = pointed(ref, here, now=self._clock.wall())
+            await blocking.run(self.store.touch, here.tree)
+        await self._record(ref)
+        return ref
+
+    async def _record(self, ref: Ref) -> None:
         await blocking.run(self.store.put_ref, ref)
-        return self.store.ref(ref.name) or ref
+        self._unwritten.pop(ref.name, None)
 
     async def remove(self, name: ModelName) -> Removed:
         """Drop the name and its demand; what nothing else refers to goes at once. Raises NotFound."""
         async with self._changing:
             ref = self._ref(name)
-            await self._downloads.withdraw(model_key(ref.want), name)
-            freed = await blocking.run(self.store.remove, name)
+            try:
+                freed = await blocking.run(self.store.remove, name)
+            finally:
+                if self.store.ref(name) is None:
+                    self._unwritten.pop(name, None)
+                    await self._downloads.withdraw(model_key(ref.want), name)
             if not len(self._downloads) and all(map(is_placed, self.store.refs().values())):
                 freed += await blocking.run(self.store.sweep)
         self._ring()
@@ -197,8 +203,8 @@ class Engine:
                 placed = await self._publish(download, found)
                 for name in names:
                     await self._point(name, placed)
-            self._reused += download.progress.reused
-            self._outcomes[State.READY] += 1
+                self._reused += download.progress.reused
+            self._outcomes[State.READY if names else next(iter(wrong.values())).code] += 1
             self._downloads.end(download)
         self._ring()
 
@@ -219,7 +225,8 @@ class Engine:
         )
 
     async def _point(self, name: ModelName, placed: Placed) -> None:
-        await blocking.run(self.store.put_ref, replace(self._ref(name), placed=placed, failure=None))
+        await self._record(pointed(self._ref(name), placed, now=self._clock.wall()))
+        await blocking.run(self.store.touch, placed.tree)
         log.info("model_ready", name=name, tree=placed.tree, fetched=placed.bytes_fetched, reused=placed.bytes_reused)
 
     async def _fail(self, download: Download, error: CachedError) -> None:
@@ -239,13 +246,18 @@ class Engine:
     async def _record_failure(self, name: ModelName, error: CachedError) -> None:
         failure = Failure(code=error.code, message=error.message, hint=error.hint, at=self._clock.wall())
         log.warning("download_failed", name=name, code=error.code, message=error.message)
-        await blocking.run(self.store.put_ref, replace(self._ref(name), failure=failure))
+        ref = replace(self._ref(name), failure=failure)
+        self._unwritten[name] = ref  # told at once, also where a full disk does not let it be written
+        try:
+            await self._record(ref)
+        except CachedError as unwritten:
+            log.warning("failure_not_recorded", name=name, code=unwritten.code, message=unwritten.message)
 
     # ------------------------------------------------------------------ look
 
     def models(self) -> tuple[ModelView, ...]:
         """Every model, by name."""
-        return tuple(self._view(ref) for _, ref in sorted(self.store.refs().items()))
+        return tuple(self._view(ref) for _, ref in sorted((self.store.refs() | self._unwritten).items()))
 
     def model(self, name: ModelName) -> ModelDetail:
         """One model with its files. Raises NotFound."""
@@ -268,7 +280,7 @@ class Engine:
         view = self._view(self._ref(name))
         while True:
             bell = self._bell
-            ref = self.store.ref(name)
+            ref = self._unwritten.get(name) or self.store.ref(name)
             if ref is None:
                 yield Event(model=view, removed=True)
                 return
@@ -330,7 +342,7 @@ class Engine:
         self._bell = asyncio.Event()
 
     def _ref(self, name: ModelName) -> Ref:
-        ref = self.store.ref(name)
+        ref = self._unwritten.get(name) or self.store.ref(name)
         if ref is None:
             raise NotFound(f"there is no model named {name}", hint="`cachectl ls` shows what is here")
         return ref
@@ -362,3 +374,11 @@ class Engine:
         if download is not None and ref.name in download.wants:
             return tuple(each.view() for each in download.progress.files.values())
         return files_of(self._placed_manifest(ref.placed), ref.placed) if ref.placed else ()
+
+
+def _in_use(old: Ref) -> Conflict:
+    return Conflict(
+        f"the name {old.name} stands for {old.want.uri.shown}",
+        hint="choose another --name, remove it (cachectl rm), or let the name move with --move",
+        details={"name": old.name, "uri": old.want.uri.shown},
+    )

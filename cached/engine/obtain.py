@@ -19,7 +19,6 @@ from cached.engine.plan import Known, Plan, check_expected, make_plan
 from cached.engine.progress import Progress
 from cached.engine.sealer import Sealer
 from cached.engine.singles import Singles
-from cached.engine.structure import check_structure
 from cached.errors import Corrupt, Retryable, SourceChanged
 from cached.layout import check_tree_paths
 from cached.sources.base import Entry, Listing, Source
@@ -30,6 +29,7 @@ from cached.store.ingest import Ingest
 from cached.store.records import ManifestFile, ingest_key
 from cached.store.space import Reservation
 from cached.store.store import Store
+from cached.store.structure import check_structure
 from cached.transfer.filestate import FileJob
 from cached.transfer.finish import Fetched
 from cached.transfer.retry import disk_error

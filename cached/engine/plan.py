@@ -58,6 +58,6 @@ def check_expected(listing: Listing, expected: Mapping[str, Digest]) -> None:
     unknown = sorted(set(expected) - paths)
     if unknown:
         raise NotFound(
-            f"a sha256 was given for {unknown[0]!r}, which is not among the {len(paths)} files of {listing.uri}",
+            f"a sha256 was given for {unknown[0]!r}, which is not among the {len(paths)} files of {listing.uri.shown}",
             hint="give the path relative to the URI, as `cachectl show` prints it",
         )

@@ -60,7 +60,19 @@ class Sealer:
             group = [await self._queue.get()]
             while len(group) < GROUP_MAX and not self._queue.empty():
                 group.append(self._queue.get_nowait())
-            await self._seal(group)
+            try:
+                await self._seal(group)
+            except BaseException:
+                self._give_up(group)
+                raise
+
+    def _give_up(self, group: list[_Item]) -> None:
+        """Nobody seals any more: whoever waits for it is told, and does not hold up the stop."""
+        while not self._queue.empty():
+            group.append(self._queue.get_nowait())
+        for item in group:
+            if not item.done.done():
+                item.done.set_exception(CachedError("the sealer has ended", hint=_LOG))
 
     async def _seal(self, group: Sequence[_Item]) -> None:
         try:

@@ -8,7 +8,7 @@ from cached.api.types import FileView, ModelView
 from cached.engine.key import model_key
 from cached.engine.progress import Progress
 from cached.store.records import Manifest, Placed, Ref
-from cached.types import Level, State
+from cached.types import Level, State, Uri
 
 
 def is_placed(ref: Ref) -> bool:
@@ -20,7 +20,7 @@ def view_of(ref: Ref, *, path: str, bytes_total: int, progress: Progress | None,
     """The model `ref` as the API shows it. `progress` is that of its active download, None without one;
     `running` says that it has left the queue. `bytes_total` is the size of its placed tree.
     """
-    base = ModelView(name=ref.name, uri=ref.want.uri, state=State.QUEUED, path=path, updated=ref.asked)
+    base = ModelView(name=ref.name, uri=Uri(ref.want.uri.shown), state=State.QUEUED, path=path, updated=ref.asked)
     if progress is not None:
         return _downloading(base, progress, running=running)
     if is_placed(ref):

@@ -9,6 +9,9 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from cached import blocking
+from cached.errors import CachedError
+from cached.store.records import PartRecord
 from cached.transfer import retry
 from cached.transfer.board import Board, open_in
 from cached.transfer.filestate import FileState
@@ -65,11 +68,21 @@ class HashLane:
                 state.records[record.offset] = replace(record, checksum=answer.checksum)
                 state.refresh()
             else:
+                await self._forget(state, record)
                 state.pieces.give_back(where)
         finally:
             state.in_flight -= 1
             self._board.settle(state)
             self._board.ring()
+
+    async def _forget(self, state: FileState, record: PartRecord) -> None:
+        """A part that is not what the journal says goes from the journal, before it is fetched and noted again."""
+        ingest = state.job.ingest
+        async with state.journaling:
+            try:
+                await blocking.run(ingest.rewrite_journal, [each for each in ingest.parts if each != record])
+            except CachedError as error:
+                state.fail(error)
 
     async def _follow(self, state: FileState, worker: Worker) -> None:
         """Feed the digests with what other lanes have placed."""

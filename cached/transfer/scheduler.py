@@ -97,8 +97,9 @@ class Scheduler:
             moved_at=self._board.clock.monotonic(),
         )
         if entry.ranges:
-            kept = set(state.pieces.adopt(Range(each.offset, each.length) for each in job.ingest.parts))
-            state.unchecked = [each for each in job.ingest.parts if Range(each.offset, each.length) in kept]
+            # Of two records of one range the last counts.
+            noted = {Range(each.offset, each.length): each for each in job.ingest.parts}
+            state.unchecked = [noted[each] for each in state.pieces.adopt(noted)]
         self._board.files[state.number] = state
         self._board.settle(state)
         self._board.ring()

@@ -11,8 +11,9 @@ import pytest
 from cached.api.types import Want
 from cached.config import Seconds, Timeouts
 from cached.engine.engine import Engine
-from cached.errors import Conflict, NotFound
-from cached.types import ModelName, State, Uri
+from cached.errors import Code, Conflict, Corrupt, InsufficientSpace, NotFound
+from cached.store.records import Ref
+from cached.types import Digest, ModelName, State, Uri
 from tests.helpers.hostile import Hostile, Synthetic
 from tests.helpers.hostile.faults import Mute, Stall
 from tests.helpers.rig import PART, Rig, config_for
@@ -102,11 +103,64 @@ async def test_a_name_in_use_is_refused_another_uri_and_moves_when_asked(hostile
         layout = rig.layout
         assert (old.tree != new.tree, layout.model(M).resolve().name) == (True, new.tree)
         assert old.tree is not None
+        hostile.put("bkt/third/w", 4000)
+        await rig.prefetch("s3://bkt/third", name="n")
+        assert (await rig.engine.remove(N)).bytes_freed == 4000
         assert layout.tree(old.tree).is_dir(), "a container that started before still reads it"
-        assert await _freed(rig) == 3000
+        assert (await rig.engine.remove(M)).bytes_freed == 3000
     finally:
         await rig.engine.stop()
 
 
-async def _freed(rig: Rig) -> int:
-    return (await rig.engine.remove(M)).bytes_freed
+async def test_a_refused_move_leaves_the_old_download_running(stuck: Hostile, tmp_path: Path) -> None:
+    rig = await Rig.start(stuck, config_for(tmp_path / "root", stuck))
+    try:
+        stuck.put("bkt/v2/w", 2000)
+        await rig.prefetch("s3://bkt/v2", name="n")
+        await rig.engine.submit(Want(uri=BIG, name=M))
+        await begun(rig)
+        wrong = Want(uri=Uri("s3://bkt/v2"), name=M, sha256={"w": Digest("0" * 64)})
+        with pytest.raises(Corrupt):
+            await rig.engine.submit(wrong, move=True)
+        view = await rig.engine.wait(M)
+        assert (view.uri, view.state) == (BIG, State.READY)
+    finally:
+        await rig.engine.stop()
+
+
+async def test_a_failure_that_cannot_be_written_is_told_all_the_same(
+    hostile: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = await Rig.start(hostile, config_for(tmp_path / "root", hostile))
+    try:
+        hostile.put("bkt/elsewhere", 10)
+        store = rig.engine.store
+        put_ref = store.put_ref
+
+        def full(ref: Ref) -> None:
+            if ref.failure is not None:
+                raise InsufficientSpace("the disk is full")
+            put_ref(ref)
+
+        monkeypatch.setattr(store, "put_ref", full)
+        view = await rig.prefetch("s3://bkt/missing", name="m")
+        assert (view.state, view.reason) == (State.FAILED, Code.NOT_FOUND)
+        hostile.put("bkt/missing", 10)
+        assert (await rig.prefetch("s3://bkt/missing", name="m")).state is State.READY
+    finally:
+        await rig.engine.stop()
+
+
+async def test_a_query_that_may_hold_a_signature_is_not_told(hostile: Hostile, tmp_path: Path) -> None:
+    rig = await Rig.start(hostile, config_for(tmp_path / "root", hostile))
+    try:
+        hostile.put_file("h/w.bin", b"w")
+        signed = f"{hostile.url}/h/w.bin?X-Signature=secret"
+        view = await rig.prefetch(signed, name="m")
+        with pytest.raises(Conflict) as caught:
+            await rig.engine.submit(Want(uri=Uri("s3://bkt/v2"), name=M))
+        told = [view.uri, str(caught.value), str(caught.value.details)]
+        assert [word for word in told if "secret" in word] == []
+        assert (await rig.prefetch(signed, name="m")).state is State.READY
+    finally:
+        await rig.engine.stop()

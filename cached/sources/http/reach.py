@@ -6,12 +6,12 @@ It guards where redirects lead, not what a configured source is: a rule for an i
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import ipaddress
 import socket
 from collections.abc import Sequence
 
-from cached import blocking
 from cached.errors import NotAuthorized, Retryable
 from cached.sources.http.url import Url
 
@@ -43,7 +43,8 @@ async def refuse_inward(first: Url, led_to: Url) -> None:
 async def reach_of_url(url: Url) -> Reach:
     """How far in its host is. Raises Retryable when the name cannot be resolved."""
     try:
-        found = await blocking.look(socket.getaddrinfo, url.host, url.port, type=socket.SOCK_STREAM)
+        # Not through cached.blocking: a renewal holds one of its threads while it waits for this.
+        found = await asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise Retryable(f"cannot find the address of {url.host}: {error}", hint="check name resolution") from error
     return furthest_in([str(address[0]) for *_, address in found])

@@ -97,9 +97,11 @@ class HttpSource:
         raise AssertionError
 
     async def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            trust = await blocking.run(self._trust)
-            self._loop = asyncio.get_running_loop()
+        if self._session is not None:
+            return self._session
+        trust = await blocking.run(self._trust)
+        self._loop = asyncio.get_running_loop()
+        if self._session is None:  # another resolve may have come first meanwhile
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(ssl=trust),
                 auto_decompress=False,

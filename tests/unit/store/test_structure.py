@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cached.engine.structure import check_structure
 from cached.errors import Corrupt
+from cached.store.structure import check_structure
 
 
 def weights(*ends: int, data: int, metadata: bool = False) -> bytes:
