@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 THREADS = 16
 _pool = ThreadPoolExecutor(THREADS, thread_name_prefix="blocking")
+_questions = ThreadPoolExecutor(4 * THREADS, thread_name_prefix="question")
+"""Apart from the others: servers that do not answer must not keep the disk waiting."""
 
 
 async def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -46,7 +48,7 @@ async def look(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
     """`function(*args, **kwargs)` in a thread that a cancelled caller leaves behind: for questions to a server, which
     may take half a minute to fail and change nothing here.
     """
-    return await _start(functools.partial(function, *args, **kwargs))
+    return await asyncio.get_running_loop().run_in_executor(_questions, functools.partial(function, *args, **kwargs))
 
 
 def _start(function: Callable[[], T]) -> asyncio.Future[T]:

@@ -29,7 +29,7 @@ class Bytes(int):
 
     def __new__(cls, value: object) -> Self:
         text = str(value).strip()
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", text)
+        match = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([A-Za-z]*)", text)
         if not match or match.group(2) not in _UNITS:
             raise ValueError(f"{text!r} is not a size: write bytes, or KiB, MiB, GiB, TiB, such as 16MiB")
         return super().__new__(cls, float(match.group(1)) * _UNITS[match.group(2)])
@@ -173,4 +173,6 @@ def load_config(path: Path | None) -> Config:
         text = chosen.read_text()
     except OSError as error:
         raise Permanent(f"cannot read {chosen}: {error.strerror}", hint="check --config") from error
+    except UnicodeDecodeError as error:
+        raise Permanent(f"cannot read {chosen}: it is not text in UTF-8", hint="check --config") from error
     return parse_config(text, where=str(chosen))

@@ -200,8 +200,8 @@ def _parents(path: str) -> Iterable[str]:
 
 
 def slug(uri: Uri) -> ModelName:
-    """The default name of a model: the URI without its scheme in lower case, other characters as `-`, cut to
-    100, then `-` and 8 hex of sha256(uri).
+    """The default name of a model: the URI in lower case, without its scheme and the query of a URL, other
+    characters as `-`, cut to 100, then `-` and 8 hex of sha256(uri).
     """
-    body = re.sub(r"[^a-z0-9]+", "-", uri.rest.lower()).strip("-")[:100].strip("-") or "model"
+    body = re.sub(r"[^a-z0-9]+", "-", Uri(uri.shown).rest.lower()).strip("-")[:100].strip("-") or "model"
     return ModelName(f"{body}-{hashlib.sha256(uri.encode(errors='surrogatepass')).hexdigest()[:8]}")

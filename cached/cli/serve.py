@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +11,7 @@ import typer
 from msgspec.structs import replace
 
 from cached.config import Config, load_config
+from cached.errors import Exit
 
 
 def serve(
@@ -33,6 +36,9 @@ def serve(
     from cached.service.run import run
 
     run(_effective(load_config(config), root=root, socket=socket, port=port))
+    # All is stopped and closed. Threads that still wait for a server's answer must not hold up the end.
+    sys.stdout.flush()
+    os._exit(Exit.OK)
 
 
 def _effective(config: Config, *, root: Path | None, socket: Path | None, port: int | None) -> Config:

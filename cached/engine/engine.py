@@ -184,7 +184,9 @@ class Engine:
                 if self.store.ref(name) is None:
                     self._unwritten.pop(name, None)
                     await self._downloads.withdraw(model_key(ref.want), name)
-            if not len(self._downloads) and all(map(is_placed, self.store.refs().values())):
+            # What an unfinished name could go on from may be its own; another's stays as long as that is unfinished.
+            unfinished = not is_placed(ref)
+            if not len(self._downloads) and (unfinished or all(map(is_placed, self.store.refs().values()))):
                 freed += await blocking.run(self.store.sweep)
         self._ring()
         log.info("model_removed", name=name, bytes_freed=freed)

@@ -10,6 +10,7 @@ import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from cached.engine.plan import Known, Plan, check_expected, make_plan
 from cached.engine.progress import Progress
 from cached.engine.sealer import Sealer
 from cached.engine.singles import Singles
-from cached.errors import Corrupt, Retryable, SourceChanged
+from cached.errors import Corrupt, InsufficientSpace, Retryable, SourceChanged
 from cached.layout import check_tree_paths
 from cached.sources.base import Entry, Listing, Source
 from cached.sources.patterns import select
@@ -132,9 +133,18 @@ class _Run:
                 await self._file(_File(source, listing, entry), plan, hold, reservation)
 
         needed = sum(entry.size - self._allocated(listing, entry) for entry in plan.fetch)
-        admit = functools.partial(self._tools.store.admit, needed)
-        with await blocking.acquire(admit, release=Reservation.release) as reservation:
+        with await self._admit(needed) as reservation:
             await _all([one(entry, reservation) for entry in plan.fetch])
+
+    async def _admit(self, needed: int) -> Reservation:
+        """Partials that nobody works on give way: a download that could go on must not keep another from beginning."""
+        admit = functools.partial(self._tools.store.admit, needed)
+        try:
+            return await blocking.acquire(admit, release=Reservation.release)
+        except InsufficientSpace:
+            if not await blocking.run(self._tools.store.drop_partials):
+                raise
+        return await blocking.acquire(admit, release=Reservation.release)
 
     def _allocated(self, listing: Listing, entry: Entry) -> int:
         return self._tools.store.allocated(listing.source_id, entry.pin.validator, entry.size)
@@ -144,6 +154,7 @@ class _Run:
         here, identified = await self._one(file, hold, reservation)
         for twin in plan.twins.get(file.entry.path, ()):
             if identified:
+                await blocking.run(_check_linked, self._tools.store, twin, here)
                 self._place(twin, _as_twin(twin, here, self._ask.expected), reused=True)
             else:  # its answer said that the ETag is no identity after all (SSE-KMS)
                 await self._one(_with_entry(file, twin), hold, reservation)
@@ -168,24 +179,17 @@ class _Run:
         ingest = await self._begin(file, reservation)
         try:
             fetched = await self._fetch_into(file, ingest, again=True)
-            await self._check(file.entry, ingest)
+            await blocking.run(_check, file.entry.path, ingest.path)
             hold.add(fetched.digest)  # before it has its name: from then on it stays until the commit
             await self._tools.sealer.seal(ingest, fetched.digest, _identities(file.listing, fetched))
         except (Retryable, asyncio.CancelledError) as error:
-            keep = not (isinstance(error, SourceChanged) or self._ask.withdrawn())
+            keep = bool(ingest.parts) and not (isinstance(error, SourceChanged) or self._ask.withdrawn())
             await blocking.run(ingest.close if keep else ingest.discard)
             raise
         except BaseException:
             await blocking.run(ingest.discard)
             raise
         return fetched
-
-    @staticmethod
-    async def _check(entry: Entry, ingest: Ingest) -> None:
-        try:
-            await blocking.run(check_structure, entry.path, ingest.path)
-        except OSError as error:
-            raise disk_error(error.errno or 0, entry.path) from error
 
     async def _begin(self, file: _File, reservation: Reservation) -> Ingest:
         entry, allocated = file.entry, self._allocated(file.listing, file.entry)
@@ -263,8 +267,21 @@ def _look_up(store: Store, hold: Hold, listing: Listing, expected: Mapping[str, 
     for entry in listing.entries:
         found = _known(store, listing.rule, entry, expected.get(entry.path))
         if found is not None and hold.add(found.digest):
+            _check_linked(store, entry, found)
             known[entry.path] = found
     return known
+
+
+def _check_linked(store: Store, entry: Entry, here: Known) -> None:
+    """A linked file is held to its name too: the bytes may be here under one that promises less. Raises Corrupt."""
+    _check(entry.path, store.layout.blob(here.digest))
+
+
+def _check(path: str, file: Path) -> None:
+    try:
+        check_structure(path, file)
+    except OSError as error:
+        raise disk_error(error.errno or 0, path) from error
 
 
 def _known(store: Store, rule: str, entry: Entry, expected: Digest | None) -> Known | None:

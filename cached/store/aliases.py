@@ -6,6 +6,9 @@ within its source rule, and only while the blob is there with that size.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from cached import codec, fsops
 from cached.layout import Layout
 from cached.store.records import Alias, read_record
@@ -30,5 +33,15 @@ class Aliases:
         """Write it down. Raises OSError."""
         fsops.write_file(self._layout.alias(alias.key), codec.encode(alias), durable=False)
 
+    def sweep(self, is_here: Callable[[Digest], bool]) -> None:
+        """Remove the aliases of blobs that are gone, and damaged ones. Raises OSError."""
+        for path in self._layout.aliases.iterdir():
+            if not _OURS.fullmatch(path.name):
+                continue
+            alias = read_record(path, Alias)
+            if alias is None or not is_here(alias.digest):
+                fsops.unlink(path)
 
+
+_OURS = re.compile(r"[0-9a-f]{64}\.json")
 _ANY = Digest("0" * 64)

@@ -17,6 +17,9 @@ from cached.layout import TRASH, Layout
 from cached.store.records import Ref, read_record
 from cached.types import ModelName, TreeId
 
+MODE = 0o600
+"""A URI may hold a signature; the daemon alone reads refs."""
+
 
 class Refs:
     """Not thread-safe: the store calls it under its lock."""
@@ -35,7 +38,7 @@ class Refs:
 
     def put(self, ref: Ref) -> None:
         """Step 10: the ref, then its symlinks, each durable. Raises Conflict, OSError."""
-        fsops.write_file(self._layout.ref(ref.name), codec.encode(ref))
+        fsops.write_file(self._layout.ref(ref.name), codec.encode(ref), mode=MODE)
         self._refs[ref.name] = ref
         failpoints.hit("ref.after_write")
         if ref.placed:

@@ -108,6 +108,12 @@ def _check_version(layout: Layout) -> Version | None:
             f"{layout.version} is damaged, so it is not clear how this cache is laid out",
             hint="move the root away and let the daemon start with an empty one",
         )
+    used = (layout.trees, layout.refs, layout.models, layout.ingests, layout.manifests, layout.aliases)
+    if version is None and any(folder.is_dir() and any(folder.iterdir()) for folder in used):
+        raise Permanent(
+            f"{layout.root} has no VERSION file but holds things where a cache would put its own",
+            hint="choose an empty folder as --root",
+        )
     if version and version.layout != LAYOUT:
         raise Permanent(
             f"{layout.root} has layout {version.layout}, and this program knows only layout {LAYOUT}",

@@ -186,13 +186,20 @@ class Store:
             record = self._parts.refs.announce_removal(ref)
         return self._parts.removal.finish(record)
 
+    @mapped("drop partial downloads")
+    def drop_partials(self) -> int:
+        """Remove every partial that nobody works on; bytes freed."""
+        return self._parts.ingests.drop_idle()
+
     @mapped("sweep up what no model needs")
     def sweep(self) -> int:
         """Remove partials that nobody works on, and trees and blobs that no name keeps; bytes freed.
 
         For when no name waits for a download: until then they are what a resume goes on from.
         """
-        return self._parts.ingests.drop_idle() + self._parts.removal.sweep()
+        freed = self._parts.ingests.drop_idle() + self._parts.removal.sweep()
+        self._parts.aliases.sweep(lambda digest: self._parts.blobs.size(digest) is not None)
+        return freed
 
     def touch(self, tree: TreeId) -> None:
         """The tree was used just now. Best effort: it is what eviction will order by."""

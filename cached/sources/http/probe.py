@@ -92,6 +92,8 @@ async def _mapped(url: Url) -> AsyncIterator[None]:
         ) from error
     except TimeoutError as error:
         raise Retryable(f"{where} did not answer in time", hint="check the network") from error
+    except aiohttp.ClientResponseError as error:  # its text repeats the whole URL, with a signature
+        raise Retryable(f"{where} sends no proper answer: {error.message}", hint=_SERVER) from error
     except aiohttp.ClientError as error:
         raise Retryable(f"cannot reach {where}: {error}", hint="check the address and the network") from error
 

@@ -67,6 +67,11 @@ def mapped(call: Call) -> Iterator[None]:
         raise _from_answer(error, call) from error
     except (BotoCoreError, ResponseParserError) as error:
         raise _without_answer(error, call) from error
+    except (ValueError, TypeError) as error:  # botocore's own, for a field that is not what the protocol says
+        raise Retryable(
+            f"{call.endpoint} sends no proper S3 answer for {call.what}: {error}",
+            hint="check that the endpoint is an S3 server",
+        ) from error
 
 
 @contextlib.contextmanager

@@ -94,9 +94,12 @@ def _pages(connection: Connection, location: Location) -> Iterator[ListObjectsV2
             raise Permanent(
                 f"the listing of {location} cannot be read to its end: a page does not say where the next begins",
                 code=Code.SOURCE_UNAVAILABLE,
-                hint="the S3 server is at fault",
+                hint=_AT_FAULT,
             )
         ask["ContinuationToken"] = token
+
+
+_AT_FAULT = "the S3 server is at fault"
 
 
 def _rows(page: ListObjectsV2OutputTypeDef, location: Location) -> Iterator[Row]:
@@ -109,6 +112,8 @@ def _row(item: ObjectTypeDef, location: Location) -> Row:
     key = item["Key"]
     if "ETag" not in item or "Size" not in item:
         raise Unsupported(f"the listing of {location} gives {key!r} no ETag or size", hint="nothing could be pinned")
+    if item["Size"] < 0:
+        raise Unsupported(f"the listing of {location} gives {key!r} a size of {item['Size']}", hint=_AT_FAULT)
     entry = evidence.listed(key.removeprefix(location.folder), key, size=item["Size"], etag=item["ETag"])
     return Row(entry, item.get("StorageClass", ""))
 
