@@ -44,6 +44,12 @@ class Output:
             self._err.write(f"{_plain(line)}\n")
             self._err.flush()
 
+    def farewell(self, line: str) -> None:
+        """The last word of a command that was interrupted: with --json one JSON object, as errors are."""
+        said = codec.encode({"message": _plain(line)}).decode() if self.json else _plain(line)
+        self._err.write(f"{said}\n")
+        self._err.flush()
+
     def error(self, error: CachedError) -> None:
         """What failed, why, and what mends it."""
         if self.json:

@@ -76,7 +76,7 @@ def _watch(daemon: Client, model: ModelView, output: Output, *, deadline: float 
         with reporter(output) as report:
             return Follower(daemon, model.name, report).run(deadline=deadline)
     except KeyboardInterrupt:
-        output.talk(f"{model.name} goes on downloading in the daemon: {_next_steps(model)}")
+        output.farewell(f"{model.name} goes on downloading in the daemon: {_next_steps(model)}")
         raise typer.Exit(Exit.INTERRUPTED) from None
     except Retryable as error:
         if error.code is not Code.TIMEOUT:

@@ -121,6 +121,15 @@ def test_ctrl_c_stops_the_watching_and_not_the_download(daemon: Box) -> None:
     assert daemon.state("big") is State.DOWNLOADING
 
 
+def test_ctrl_c_says_so_as_json_too(daemon: Box) -> None:
+    process = daemon.spawn("cachectl", "prefetch", stalled(daemon), "--name", "big", "--json")
+    begun(daemon, "big")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (Exit.INTERRUPTED, "")
+    assert "goes on downloading" in json.loads(err)["message"]
+
+
 def test_a_timeout_ends_the_watching_with_its_own_code(daemon: Box) -> None:
     ended = daemon.ctl("prefetch", stalled(daemon), "--name", "big", "--timeout", "1s")
     assert (ended.returncode, "goes on downloading" in ended.stderr) == (Exit.TIMEOUT, True)

@@ -15,7 +15,7 @@ from cached.errors import Code, Conflict, Corrupt, InsufficientSpace, NotFound
 from cached.store.records import Ref
 from cached.types import Digest, ModelName, State, Uri
 from tests.helpers.hostile import Hostile, Synthetic
-from tests.helpers.hostile.faults import Mute, Stall
+from tests.helpers.hostile.faults import Cut, Mute, Stall
 from tests.helpers.rig import PART, Rig, config_for
 
 SIZE = 8 * PART
@@ -162,5 +162,30 @@ async def test_a_query_that_may_hold_a_signature_is_not_told(hostile: Hostile, t
         told = [view.uri, str(caught.value), str(caught.value.details)]
         assert [word for word in told if "secret" in word] == []
         assert (await rig.prefetch(signed, name="m")).state is State.READY
+    finally:
+        await rig.engine.stop()
+
+
+async def test_a_failed_download_that_got_nothing_keeps_nothing(hostile: Hostile, tmp_path: Path) -> None:
+    rig = await Rig.start(hostile, config_for(tmp_path / "root", hostile))
+    try:
+        hostile.put("bkt/big", SIZE)
+        hostile.misbehave("bkt/big", Cut(after=0), times=None)
+        assert (await rig.prefetch(BIG, name="m")).state is State.FAILED
+        assert rig.left_behind() == []
+    finally:
+        await rig.engine.stop()
+
+
+async def test_what_a_failed_download_keeps_goes_with_its_name(hostile: Hostile, tmp_path: Path) -> None:
+    rig = await Rig.start(hostile, config_for(tmp_path / "root", hostile))
+    try:
+        hostile.put("bkt/big", SIZE)
+        hostile.misbehave("bkt/big", Cut(after=0), times=None, skip=4)
+        assert (await rig.prefetch("s3://bkt/missing", name="n")).state is State.FAILED
+        assert (await rig.prefetch(BIG, name="m")).state is State.FAILED
+        assert rig.engine.status().bytes_partial == SIZE
+        assert (await rig.engine.remove(M)).bytes_freed == SIZE
+        assert rig.left_behind() == []
     finally:
         await rig.engine.stop()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 
 from cached.errors import Code
+from cached.types import State
 from tests.helpers.rig import Rig
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 12345\n"
@@ -37,3 +38,17 @@ async def test_a_shard_that_is_truncated_at_its_source_is_refused(rig: Rig) -> N
     view = await rig.refused("s3://bkt/m")
     assert view.reason is Code.DIGEST_MISMATCH
     assert "model.safetensors" in view.message
+
+
+async def test_bytes_that_are_here_under_another_name_are_held_to_the_new_one(rig: Rig) -> None:
+    rig.server.put("bkt/any/a.bin", POINTER)
+    await rig.ready("s3://bkt/any")
+    rig.server.put("bkt/m/model.safetensors", POINTER)
+    view = await rig.prefetch("s3://bkt/m")
+    assert (view.state, view.reason) == (State.FAILED, Code.DIGEST_MISMATCH)
+
+
+async def test_twins_are_held_to_their_names_too(rig: Rig) -> None:
+    rig.server.put("bkt/m/a.bin", POINTER)
+    rig.server.put("bkt/m/z.safetensors", POINTER)
+    assert (await rig.refused("s3://bkt/m")).reason is Code.DIGEST_MISMATCH

@@ -148,3 +148,8 @@ def test_every_uri_has_a_name(rest: str) -> None:
 
 def test_uris_that_look_alike_have_names_of_their_own() -> None:
     assert slug(Uri("s3://b/a_b")) != slug(Uri("s3://b/a-b"))
+
+
+def test_the_query_of_a_url_is_in_no_name() -> None:
+    one, other = (slug(Uri(f"https://h/m.bin?X-Signature={each}")) for each in ("deadbeef", "cafe"))
+    assert (one.rpartition("-")[0], other.rpartition("-")[0], one != other) == ("h-m-bin", "h-m-bin", True)

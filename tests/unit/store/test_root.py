@@ -11,7 +11,8 @@ from cached.layout import Layout
 from cached.store import root as root_module
 from cached.store.root import check_place, folds_names
 from cached.store.store import Store
-from tests.unit.store.making import open_store
+from cached.types import ModelName
+from tests.unit.store.making import a_ref, open_store
 
 NFS, TMPFS, OVERLAY, EXT4 = 0x6969, 0x01021994, 0x794C7630, 0xEF53
 
@@ -153,3 +154,18 @@ def test_a_file_system_that_folds_case_is_noticed(store: Store, monkeypatch: pyt
 def test_the_root_is_no_more_open_than_it_must_be(store: Store) -> None:
     modes = {stat.S_IMODE(folder.stat().st_mode) for folder in store.layout.folders}
     assert {mode & 0o022 for mode in modes} == {0}
+
+
+@pytest.mark.parametrize("path", ["refs/heads.json", "trees/.trash-mine/keep", "models/mine"])
+def test_a_folder_that_holds_other_things_is_not_taken_for_a_cache(root: Path, path: str) -> None:
+    mine = root / path
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(Permanent, match="no VERSION"):
+        open_store(root)
+    assert mine.read_text() == "mine"
+
+
+def test_refs_are_for_the_daemon_alone(store: Store) -> None:
+    store.put_ref(a_ref("m", None))
+    assert stat.S_IMODE(store.layout.ref(ModelName("m")).stat().st_mode) == 0o600

@@ -36,3 +36,21 @@ def test_a_strangers_file_among_the_trees_and_ingests_is_left_alone(store: Store
         path.mkdir()
     store.sweep()
     assert all(path.is_dir() for path in strangers)
+
+
+def test_aliases_go_with_the_blobs_they_name(store: Store) -> None:
+    model(store, "m", {"kept": b"k"})
+    (orphan,) = sealed(store, b"orphan")
+    store.remember_alias("rule", "etag", "kept", 1, digest_of(b"k"))
+    store.remember_alias("rule", "etag", "gone", 6, orphan)
+    (store.layout.aliases / "README").write_text("a stranger's")
+    store.sweep()
+    assert store.find_alias("rule", "etag", "kept", 1) == digest_of(b"k")
+    assert len(list(store.layout.aliases.iterdir())) == 2
+
+
+def test_partials_that_nobody_works_on_can_give_way(store: Store) -> None:
+    downloaded(store, b"x" * 100, resumable=True).close()
+    at_work = downloaded(store, b"y" * 10, resumable=True)
+    assert store.drop_partials() == 100
+    assert at_work.path.exists()
