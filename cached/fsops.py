@@ -40,6 +40,7 @@ class Kind(enum.StrEnum):
     TRUNCATE = "truncate"
     ALLOCATE = "allocate"
     CHMOD = "chmod"
+    LABEL = "label"
     FSYNC = "fsync"
     FDATASYNC = "fdatasync"
     FSYNC_DIR = "fsync_dir"
@@ -134,6 +135,11 @@ def open_existing(path: Path, *, write: bool = False) -> File:
     return File(path, os.open(path, (os.O_RDWR if write else os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC))
 
 
+def open_dir(path: Path) -> File:
+    """An existing folder; never through a symlink."""
+    return File(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
+
+
 def pwrite_all(file: File, data: bytes, offset: int) -> None:
     """Write all of `data` at `offset`, going on after short writes."""
     while data:
@@ -157,6 +163,11 @@ def chmod(file: File, mode: int) -> None:
     _do(Op(Kind.CHMOD, file.path, mode=mode), lambda: os.fchmod(file.fd, mode))
 
 
+def label(file: File, context: str) -> None:
+    """Set the SELinux label of the open inode."""
+    _do(Op(Kind.LABEL, file.path), lambda: os.setxattr(file.fd, "security.selinux", context.encode() + b"\0"))
+
+
 def fsync(file: File) -> None:
     """Content and metadata to the medium. After an error the descriptor is of no more use."""
     _do(Op(Kind.FSYNC, file.path), lambda: os.fsync(file.fd))
@@ -169,13 +180,13 @@ def fdatasync(file: File) -> None:
 
 def fsync_dir(path: Path) -> None:
     """The names in a folder to the medium."""
-    with _open_dir(path) as folder:
+    with open_dir(path) as folder:
         _do(Op(Kind.FSYNC_DIR, path), lambda: os.fsync(folder.fd))
 
 
 def chmod_dir(path: Path, mode: int) -> None:
     """Set the permission bits of a folder; never through a symlink."""
-    with _open_dir(path) as folder:
+    with open_dir(path) as folder:
         _do(Op(Kind.CHMOD, path, mode=mode), lambda: os.fchmod(folder.fd, mode))
 
 
@@ -304,7 +315,3 @@ def remove_folder(path: Path) -> None:
                         unlink(Path(entry.path))
     for folder in reversed(folders):
         rmdir(folder)
-
-
-def _open_dir(path: Path) -> File:
-    return File(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))

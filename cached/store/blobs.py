@@ -17,6 +17,7 @@ from cached import failpoints, fsops
 from cached.errors import Code, Corrupt
 from cached.fsops import File
 from cached.layout import SHARDS, Layout
+from cached.store import selinux
 from cached.store.index import NEVER, Index
 from cached.store.ingest import Ingest
 from cached.types import Digest
@@ -147,6 +148,7 @@ def _make_final(ingest: Ingest) -> None:
     file was new; a descriptor opened now might not be told of one that was reported before."""
     try:
         fsops.chmod(ingest.data, MODE)
+        selinux.make_readable(ingest.data)
         fsops.fsync(ingest.data)
     except OSError:
         ingest.discard()  # the kernel tells it once and drops the pages: this generation is lost

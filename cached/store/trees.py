@@ -18,6 +18,7 @@ from pathlib import Path
 from cached import failpoints, fsops
 from cached.errors import Code, Corrupt, NotFound
 from cached.layout import STAGING, TRASH, Layout
+from cached.store import selinux
 from cached.store.blobs import MODE
 from cached.store.records import Manifest, ManifestFile, Published, read_record
 from cached.types import TreeId
@@ -81,6 +82,8 @@ class Trees:
             fsops.mkdir(folder)
         copied = frozenset(file.path for file in manifest.files if not self._link(file, staging / file.path))
         for folder in reversed(folders):  # bottom-up; the top keeps 0755 until it has its name
+            with fsops.open_dir(folder) as opened:
+                selinux.make_readable(opened)
             if folder != staging:
                 fsops.chmod_dir(folder, FOLDER_MODE)
             fsops.fsync_dir(folder)
