@@ -7,9 +7,9 @@ however it ends.
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -138,7 +138,7 @@ class _Run:
 
     async def _admit(self, needed: int) -> Reservation:
         """Partials that nobody works on give way: a download that could go on must not keep another from beginning."""
-        admit = functools.partial(self._tools.store.admit, needed)
+        admit = partial(self._tools.store.admit, needed)
         try:
             return await blocking.acquire(admit, release=Reservation.release)
         except InsufficientSpace:
@@ -157,7 +157,7 @@ class _Run:
                 await blocking.run(_check_linked, self._tools.store, twin, here)
                 self._place(twin, _as_twin(twin, here, self._ask.expected), reused=True)
             else:  # its answer said that the ETag is no identity after all (SSE-KMS)
-                await self._one(_with_entry(file, twin), hold, reservation)
+                await self._one(_File(file.source, file.listing, twin), hold, reservation)
 
     async def _one(self, file: _File, hold: Hold, reservation: Reservation) -> tuple[Known, bool]:
         """Bring one file here. Returns what it is, and whether its upstream identity is still one."""
@@ -183,8 +183,8 @@ class _Run:
             hold.add(fetched.digest)  # before it has its name: from then on it stays until the commit
             await self._tools.sealer.seal(ingest, fetched.digest, _identities(file.listing, fetched))
         except (Retryable, asyncio.CancelledError) as error:
-            keep = bool(ingest.parts) and not (isinstance(error, SourceChanged) or self._ask.withdrawn())
-            await blocking.run(ingest.close if keep else ingest.discard)
+            useless = isinstance(error, SourceChanged) or self._ask.withdrawn()
+            await blocking.run(ingest.discard if useless else partial(_leave, ingest))
             raise
         except BaseException:
             await blocking.run(ingest.discard)
@@ -194,14 +194,14 @@ class _Run:
     async def _begin(self, file: _File, reservation: Reservation) -> Ingest:
         entry, allocated = file.entry, self._allocated(file.listing, file.entry)
         async with self._tools.beginning:
-            begin = functools.partial(
+            begin = partial(
                 self._tools.store.begin_ingest,
                 file.listing.source_id,
                 entry.pin.validator,
                 entry.size,
                 resumable=entry.ranges and entry.size > self._tools.config.transfer.part,
             )
-            ingest = await blocking.acquire(begin, release=Ingest.close)
+            ingest = await blocking.acquire(begin, release=_leave)
         reservation.use(entry.size - allocated)
         return ingest
 
@@ -248,9 +248,12 @@ class _File:
     entry: Entry
 
 
-def _with_entry(file: _File, entry: Entry) -> _File:
-    """The same listing's other entry."""
-    return _File(file.source, file.listing, entry)
+def _leave(ingest: Ingest) -> None:
+    """Keep what a later try goes on from; one that has nothing yet gives its space back. Raises CachedError."""
+    if ingest.parts:
+        ingest.close()
+    else:
+        ingest.discard()
 
 
 def _identities(listing: Listing, fetched: Fetched) -> list[tuple[str, str, str]]:

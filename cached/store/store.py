@@ -97,15 +97,16 @@ class Store:
         return self._parts.ingests.begin(source_id=source_id, pin=pin, size=size, resumable=resumable)
 
     @mapped("publish downloaded bytes")
-    def seal(self, items: Sequence[tuple[Ingest, Digest]], *, hold: Hold | None = None) -> None:
+    def seal(self, items: Sequence[tuple[Ingest, Digest]]) -> None:
         """Steps 3 to 6 for a group whose sha256 is proved and whose writers have closed the files.
 
-        With `hold` the blobs are held before they have their name. After an error each ingest is spent
-        (its blob is there, or its sync failed and it is gone) or still open. Raises Corrupt, CachedError.
+        They are held until it returns; who wants them longer adds them to a hold of its own before. After an
+        error each ingest is spent (its blob is there, or its sync failed and it is gone) or still open.
+        Raises Corrupt, CachedError.
         """
-        with self.hold() as own:
+        with self.hold() as hold:
             for _, digest in items:
-                (hold or own).add(digest)
+                hold.add(digest)
             self._parts.blobs.seal(items, at=self._clock.wall())
 
     @mapped("look for a blob")

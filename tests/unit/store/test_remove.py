@@ -129,12 +129,13 @@ def test_two_holds_are_two(store: Store) -> None:
         assert store.blob_size(digest_of(b"one")) == 3
 
 
-def test_sealing_into_a_hold_holds(store: Store) -> None:
+def test_what_is_held_before_it_is_sealed_stays(store: Store) -> None:
     model(store, "m", ONE)
     ingest = store.begin_ingest("test", "pin", 3, resumable=False)
     ingest.path.write_bytes(b"one")
     with store.hold() as hold:
-        store.seal([(ingest, digest_of(b"one"))], hold=hold)
+        hold.add(digest_of(b"one"))
+        store.seal([(ingest, digest_of(b"one"))])
         store.remove(M)
         assert store.blob_size(digest_of(b"one")) == 3
 
