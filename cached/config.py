@@ -14,6 +14,7 @@ import msgspec
 
 from cached import codec
 from cached.errors import Permanent
+from cached.types import HolderName, Namespace
 
 DEFAULT_CONFIG = Path("/etc/cached/config.yaml")
 DEFAULT_ROOT = Path("/var/lib/cached")
@@ -21,7 +22,7 @@ DEFAULT_SOCKET = Path("/run/cached/cached.sock")
 DEFAULT_PORT = 9417
 
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-_SPANS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SPANS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Bytes(int):
@@ -36,14 +37,36 @@ class Bytes(int):
 
 
 class Seconds(float):
-    """A span of time: 30, or text with a unit such as 250ms, 30s, 10m, 1h."""
+    """A span of time: 30, or text with a unit such as 250ms, 30s, 10m, 1h, 7d."""
 
     def __new__(cls, value: object) -> Self:
         text = str(value).strip()
         match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)\s*([a-z]*)", text)
         if not match or match.group(2) not in _SPANS:
-            raise ValueError(f"{text!r} is not a time span: write seconds, or ms, s, m, h, such as 30s")
+            raise ValueError(f"{text!r} is not a time span: write seconds, or ms, s, m, h, d, such as 30s")
         return super().__new__(cls, float(match.group(1)) * _SPANS[match.group(2)])
+
+
+class Amount(str):
+    """A number of bytes as in `Bytes`, or a share of the file system such as 20%."""
+
+    __slots__ = ()
+
+    def __new__(cls, value: object) -> Self:
+        text = str(value).strip()
+        share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)\s*%", text)
+        if share and float(share.group(1)) > 100:
+            raise ValueError(f"{text!r} is more than the whole file system")
+        if not share:
+            try:
+                Bytes(text)
+            except ValueError as error:
+                raise ValueError(f"{error}, or a share of the file system such as 20%") from None
+        return super().__new__(cls, text)
+
+    def of(self, total: int) -> int:
+        """Bytes, where the file system has `total` of them."""
+        return int(total * float(self[:-1]) / 100) if self.endswith("%") else int(Bytes(self))
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -126,6 +149,49 @@ class Transfer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise ValueError(f"part is {self.part} bytes; it must be a multiple of 4096")
 
 
+class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How much of the disk the cache may take, and what it leaves to others."""
+
+    max_bytes: Amount | None = None
+    """At most so much is stored, with what is set aside for downloads, in trash and in quarantine: 500GiB, or 80% of
+    the file system. Default: only `min_free` limits it. File contents count, each once; folders do not."""
+    min_free: Amount = Amount("20%")
+    """What is always left free on the file system. Kubelet evicts pods that did nothing below 10 % (nodefs) or 15 %
+    (imagefs), so the default is above both."""
+    keep: Bytes = Bytes(0)
+    """What the cache keeps of its content when others fill the disk: below it their pressure evicts nothing more."""
+    grace: Seconds = Seconds(600)
+    """How long after its last use, lease or publication a model is not evicted: somebody may be about to read it."""
+
+
+class Leases(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Who tells the daemon which models are being read."""
+
+    holders: tuple[HolderName, ...] = ()
+    """Holders that renew their complete list of leases. While one of them is silent nothing published is evicted."""
+    stale_after: Seconds = Seconds(90)
+    """How long a holder may be silent. They renew every 30 s; three in a row must be missing."""
+
+
+class Scrub(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The background check of stored bytes against their sha256."""
+
+    rate: Bytes = Bytes(32 << 20)
+    """Bytes read a second; 0 switches it off. 32 MiB/s is about 1 % of an NVMe disk, and a TiB in 10 hours."""
+    every: Seconds = Seconds(7 * 86400)
+    """How often each blob is read. What an unclean shutdown cast doubt on is read at once."""
+
+
+class Quota(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What one namespace may use. Content that several refer to is charged to each."""
+
+    namespace: Namespace
+    max_bytes: Bytes | None = None
+    """Bytes of all models it refers to, downloads in flight included."""
+    downloads: Annotated[int, msgspec.Meta(ge=1, le=64)] | None = None
+    """Models of it that download at the same time; others wait as Queued."""
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The whole file."""
 
@@ -145,12 +211,21 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """None listed: the ambient AWS chain serves any s3:// URI, and https:// needs no rule."""
     timeouts: Timeouts = Timeouts()
     transfer: Transfer = Transfer()
+    budget: Budget = Budget()
+    leases: Leases = Leases()
+    scrub: Scrub = Scrub()
+    quotas: tuple[Quota, ...] = ()
+    """Limits of namespaces; one that is not listed has none."""
 
     def __post_init__(self) -> None:
         prefixes = [source.prefix for source in self.sources]
         twice = next((prefix for prefix in prefixes if prefixes.count(prefix) > 1), None)
         if twice is not None:
             raise ValueError(f"sources lists the prefix {twice!r} twice; each prefix has one rule")
+        names = [quota.namespace for quota in self.quotas]
+        again = next((name for name in names if names.count(name) > 1), None)
+        if again is not None:
+            raise ValueError(f"quotas lists the namespace {again!r} twice")
 
 
 def parse_config(text: str | bytes, *, where: str) -> Config:

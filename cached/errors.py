@@ -17,6 +17,9 @@ class Code(enum.StrEnum):
     """Stable reasons. A new one needs a row in `TABLE` and in docs/operations.md."""
 
     INSUFFICIENT_SPACE = "InsufficientSpace"
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    HOLDER_STALE = "HolderStale"
+    DISK_PRESSURE = "DiskPressure"
     NOT_AUTHORIZED = "NotAuthorized"
     NOT_FOUND = "NotFound"
     DIGEST_MISMATCH = "DigestMismatch"
@@ -57,6 +60,9 @@ class Mapped:
 
 TABLE: Mapping[Code, Mapped] = {
     Code.INSUFFICIENT_SPACE: Mapped(Exit.NO_SPACE, 507),
+    Code.QUOTA_EXCEEDED: Mapped(Exit.NO_SPACE, 507),
+    Code.HOLDER_STALE: Mapped(Exit.NO_SPACE, 507),
+    Code.DISK_PRESSURE: Mapped(Exit.NO_SPACE, 507),
     Code.NOT_AUTHORIZED: Mapped(Exit.NOT_AUTHORIZED, 403),
     Code.NOT_FOUND: Mapped(Exit.NOT_FOUND, 404),
     Code.DIGEST_MISMATCH: Mapped(Exit.DIGEST_MISMATCH, 422),
@@ -155,7 +161,8 @@ class Corrupt(CachedError):
 
 
 class InsufficientSpace(CachedError):
-    """The disk or the budget cannot hold it."""
+    """The disk, the budget or a namespace's quota cannot hold it, now. Its code says which of them, or what keeps
+    room from being made: InsufficientSpace, QuotaExceeded, HolderStale, DiskPressure."""
 
     default = Code.INSUFFICIENT_SPACE
 

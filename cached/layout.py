@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cached.errors import Unsupported
-from cached.types import Digest, IngestKey, ModelName, TreeId, Uri
+from cached.types import Digest, HolderName, IngestKey, LeaseId, ModelName, TreeId, Uri
 
 LAYOUT = 1
 SEGMENT_MAX = 255
 PATH_MAX = 4095
 STAGING = ".staging-"
 TRASH = ".trash-"
+RETIRED = ".retired-"
 TEMP = ".tmp-"
 SHARDS = tuple(f"{number:02x}" for number in range(256))
 
@@ -82,6 +83,18 @@ class Layout:
         return self.root / "models"
 
     @property
+    def leases(self) -> Path:
+        return self.root / "leases"
+
+    @property
+    def pins(self) -> Path:
+        return self.root / "pins"
+
+    @property
+    def wants(self) -> Path:
+        return self.root / "wants"
+
+    @property
     def quarantine(self) -> Path:
         return self.root / "quarantine"
 
@@ -97,6 +110,9 @@ class Layout:
             self.refs,
             self.aliases,
             self.models,
+            self.leases,
+            self.pins,
+            self.wants,
             self.quarantine,
         )
 
@@ -117,6 +133,15 @@ class Layout:
 
     def ref(self, name: ModelName) -> Path:
         return self.refs / f"{name}.json"
+
+    def lease(self, identity: LeaseId) -> Path:
+        return self.leases / f"{identity}.json"
+
+    def pin(self, name: ModelName) -> Path:
+        return self.pins / f"{name}.json"
+
+    def want_list(self, holder: HolderName) -> Path:
+        return self.wants / f"{holder}.json"
 
     def alias(self, key: str) -> Path:
         """`key` is the sha256 of (rule, kind, value, size)."""

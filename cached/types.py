@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import Self
+from typing import ClassVar, Self
 
 _HEX64 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?")
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)", re.DOTALL)
 
 NAME_MAX = 200
@@ -59,20 +60,54 @@ class IngestKey(_Hex64):
     __slots__ = ()
 
 
-class ModelName(str):
-    """The name a model is published under: a file name below `models/`.
-
-    Lower-case letters, digits, `.`, `_` and `-`, beginning and ending with a letter or digit, at most 200
-    characters. Raises ValueError.
+class _Name(str):
+    """A name that may stand as a file's: lower-case letters, digits, `.`, `_` and `-`, beginning and ending with a
+    letter or digit, at most 200 characters. Raises ValueError.
     """
 
     __slots__ = ()
+    kind: ClassVar[str]
 
     def __new__(cls, text: str) -> Self:
         if len(text) > NAME_MAX or not _NAME.fullmatch(text):
             raise ValueError(
-                f"{text[:80]!r} is not a model name: use lower-case letters, digits, '.', '_' and '-', "
+                f"{text[:80]!r} is not a {cls.kind}: use lower-case letters, digits, '.', '_' and '-', "
                 f"begin and end with a letter or digit, at most {NAME_MAX} characters"
+            )
+        return super().__new__(cls, text)
+
+
+class ModelName(_Name):
+    """The name a model is published under: a file name below `models/`."""
+
+    __slots__ = ()
+    kind = "model name"
+
+
+class LeaseId(_Name):
+    """What its holder calls a lease; unique on the node."""
+
+    __slots__ = ()
+    kind = "lease id"
+
+
+class HolderName(_Name):
+    """Who holds leases or wants models, such as `csi`, `node`, `cachectl`."""
+
+    __slots__ = ()
+    kind = "holder name"
+
+
+class Namespace(str):
+    """Whose model it is: a Kubernetes namespace (RFC 1123 label, at most 63 characters). Raises ValueError."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        if not _NAMESPACE.fullmatch(text):
+            raise ValueError(
+                f"{text[:80]!r} is not a namespace: use lower-case letters, digits and '-', begin and end with "
+                "a letter or digit, at most 63 characters"
             )
         return super().__new__(cls, text)
 
@@ -130,6 +165,14 @@ class Level(enum.StrEnum):
     def rank(self) -> int:
         """0 is the strongest."""
         return list(Level).index(self)
+
+
+class LeaseKind(enum.StrEnum):
+    """What reads a leased model: a CSI volume, a pod through hostPath, or a person's shell."""
+
+    VOLUME = "volume"
+    POD = "pod"
+    SHELL = "shell"
 
 
 class State(enum.StrEnum):

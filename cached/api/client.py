@@ -43,6 +43,9 @@ _CUT = "the daemon went away in the middle of an answer"
 
 _KINDS: dict[Code, type[CachedError]] = {
     Code.INSUFFICIENT_SPACE: InsufficientSpace,
+    Code.QUOTA_EXCEEDED: InsufficientSpace,
+    Code.HOLDER_STALE: InsufficientSpace,
+    Code.DISK_PRESSURE: InsufficientSpace,
     Code.NOT_AUTHORIZED: NotAuthorized,
     Code.NOT_FOUND: NotFound,
     Code.DIGEST_MISMATCH: Corrupt,

@@ -16,7 +16,7 @@ import msgspec
 from cached import codec
 from cached.api.types import Want
 from cached.errors import Code
-from cached.types import Digest, IngestKey, Level, ModelKey, ModelName, TreeId
+from cached.types import Digest, HolderName, IngestKey, LeaseId, LeaseKind, Level, ModelKey, ModelName, TreeId
 
 T = TypeVar("T")
 
@@ -143,16 +143,31 @@ class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     until: float | None = None
 
 
+class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The tree that a name had before it was evicted. The name outlives it."""
+
+    tree: TreeId
+    reason: str
+    """`space`, `pressure` or `gc`; see `cached.policy.evict.Cause`."""
+    at: float
+
+
 class Ref(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`refs/<name>.json`: what a name is wanted to be, and what it is.
 
-    One without `placed`, or whose `placed.key` is not the want's, is a durable demand: the engine resumes it.
+    One without `placed`, or whose `placed.key` is not the want's, is a durable demand: the engine resumes it, unless
+    it was evicted.
     """
 
     name: ModelName
     want: Want
     asked: float
+    standing: bool = True
+    """Somebody asked for the name itself. False: it is here for want-lists alone, and an unfinished one goes with the
+    last of them."""
     placed: Placed | None = None
+    evicted: Evicted | None = None
+    """Set when its tree was evicted, until it is asked for again; then `placed` is None."""
     failure: Failure | None = None
     history: tuple[Held, ...] = ()
 
@@ -161,6 +176,34 @@ class Ref(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
         """Every tree that this name keeps on disk."""
         placed = {self.placed.tree} if self.placed else set()
         return frozenset(placed | {held.tree for held in self.history})
+
+
+class Lease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`leases/<id>.json`. `trees` are all that it holds: of a lease by name, those that the name has pointed to since.
+    Times in seconds since 1970 UTC."""
+
+    id: LeaseId
+    holder: HolderName
+    kind: LeaseKind
+    name: ModelName | None = None
+    trees: tuple[TreeId, ...] = ()
+    taken: float
+    expires: float | None = None
+
+
+class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`pins/<name>.json`: the tree that the name points to is not evicted."""
+
+    name: ModelName
+    at: float
+
+
+class WantList(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`wants/<holder>.json`: all that a holder wants here, as it said last. Every want has its name."""
+
+    holder: HolderName
+    wants: tuple[Want, ...]
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +216,23 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Sizes in bytes. `bytes_partial` is allocated for downloads that are not done."""
+    """Sizes in bytes."""
 
     blobs: int
     bytes_blobs: int
     bytes_partial: int
+    """Allocated for downloads that are not done."""
+    bytes_trash: int
+    bytes_quarantine: int
+    bytes_reserved: int
+    """Promised to downloads and not yet allocated."""
     disk_total: int
     disk_free: int
+
+    @property
+    def used(self) -> int:
+        """What `budget.max_bytes` limits, without reservations."""
+        return self.bytes_blobs + self.bytes_partial + self.bytes_trash + self.bytes_quarantine
 
 
 def read_record(path: Path, kind: type[T]) -> T | None:

@@ -214,6 +214,9 @@ class Store:
             blobs=blobs.count,
             bytes_blobs=blobs.bytes,
             bytes_partial=self._parts.ingests.partial_bytes,
+            bytes_trash=0,
+            bytes_quarantine=0,
+            bytes_reserved=self._parts.space.reserved,
             disk_total=space.total,
             disk_free=space.free,
         )
