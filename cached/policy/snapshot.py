@@ -13,18 +13,35 @@ from cached.types import Digest, IngestKey, ModelName, TreeId
 
 
 class Keep(enum.StrEnum):
-    """Why a tree stays."""
+    """Why a tree stays, strongest reason first."""
 
     LEASED = "leased"
     PINNED = "pinned"
     MOUNTED = "mounted"
     IN_FLIGHT = "in flight"
-    """Published, and its name not yet recorded."""
+    """Published, and its name not yet recorded; or a download is about to use it."""
     RECENT = "recent"
     """Used within `budget.grace`."""
     WANTED = "wanted"
     HOLDER_STALE = "holder stale"
     """A holder that renews its leases is silent: nobody knows what it reads."""
+
+    @property
+    def rank(self) -> int:
+        """0 is the strongest."""
+        return _RANKS[self]
+
+
+_RANKS = {keep: rank for rank, keep in enumerate(Keep)}
+_TEXTS = {
+    Keep.LEASED: "leased by {}",
+    Keep.PINNED: "pinned",
+    Keep.MOUNTED: "mounted",
+    Keep.IN_FLIGHT: "in use by a download",
+    Keep.RECENT: "used {}",
+    Keep.WANTED: "wanted by {}",
+    Keep.HOLDER_STALE: "kept because {} is silent",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +50,11 @@ class Kept:
 
     why: Keep
     who: str
+
+    @property
+    def text(self) -> str:
+        """For people: `leased by csi csi-abc`."""
+        return _TEXTS[self.why].format(self.who)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +69,12 @@ class TreeFacts:
     priority: int = 0
     """The highest of its wants; counts only when it is kept because it is wanted."""
     kept: tuple[Kept, ...] = ()
+    """Strongest first. None: it may go."""
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.names[0] if self.names else f"tree {self.tree.short}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +88,7 @@ class Partial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stray:
-    """A blob that no tree links to and no download holds, or a file in quarantine, by its name there."""
+    """A blob or a file in quarantine that no tree links to and no download holds; `id` is its name there."""
 
     id: str
     size: int
@@ -79,6 +107,7 @@ class Snapshot:
     """How many trees have a blob, also those that are kept for readers alone; a blob that a download holds counts
     one more."""
     orphans: tuple[Stray, ...]
+    """Blobs, since when nothing links to them; none younger than the grace."""
     partials: tuple[Partial, ...]
     quarantine: tuple[Stray, ...]
     used: int
