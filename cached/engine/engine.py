@@ -101,6 +101,8 @@ class Engine:
             Path(config.root),
             allow_root_filesystem=config.allow_root_filesystem,
             allow_network_filesystem=config.allow_network_filesystem,
+            budget=config.budget,
+            leases=config.leases,
             clock=clock,
         )
         for warning in store.warnings:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Self
 
-from cached.types import Digest
+from cached.types import Digest, TreeId
 
 
 class Holds:
@@ -18,6 +18,8 @@ class Holds:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self.condemned: set[TreeId] = set()
+        """Trees on their way out, from the decision to the rename."""
         self._counts: Counter[Digest] = Counter()
 
     def __contains__(self, digest: Digest) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cached.clock import Clock
+from cached.config import Budget, Leases
 from cached.layout import Layout
 from cached.store.aliases import Aliases
 from cached.store.blobs import Blobs, scan_blobs
@@ -46,17 +48,17 @@ class Parts:
     warnings: tuple[str, ...]
 
 
-def recover(layout: Layout) -> Parts:
+def recover(layout: Layout, *, budget: Budget, leases: Leases, clock: Clock) -> Parts:
     """Bring a prepared, locked root in order and assemble the store. Raises OSError."""
     index = open_index(layout.index)
     try:
-        return _recover(layout, index)
+        return _recover(layout, index, budget=budget, leases=leases, clock=clock)
     except BaseException:
         index.close()
         raise
 
 
-def _recover(layout: Layout, index: Index) -> Parts:
+def _recover(layout: Layout, index: Index, *, budget: Budget, leases: Leases, clock: Clock) -> Parts:  # noqa: ARG001
     unclean = _went_down(index)
     temporaries = drop_temporaries(layout)
     partials, dropped = clean_ingests(layout)

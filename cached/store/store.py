@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from cached.clock import Clock
+from cached.config import Budget, Leases
 from cached.errors import NotFound
 from cached.fsops import File
 from cached.layout import Layout, check_tree_paths
@@ -45,7 +46,8 @@ class Store:
     @classmethod
     @mapped("open the cache root")
     def open(
-        cls, root: Path, *, allow_root_filesystem: bool, allow_network_filesystem: bool, clock: Clock
+        cls, root: Path, *, allow_root_filesystem: bool, allow_network_filesystem: bool, budget: Budget,
+        leases: Leases, clock: Clock,
     ) -> Self:  # fmt: skip
         """Lock, complete and recover the cache root. Raises Conflict (another daemon; its pid), Permanent."""
         layout = Layout(root.absolute())
@@ -62,7 +64,7 @@ class Store:
         try:
             prepare(layout)
             folds = folds_names(layout)
-            parts = recover(layout)
+            parts = recover(layout, budget=budget, leases=leases, clock=clock)
         except BaseException:
             lock.close()
             raise

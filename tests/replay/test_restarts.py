@@ -14,10 +14,10 @@ import xxhash
 from cached.clock import SystemClock
 from cached.sources.base import Listing
 from cached.store.records import PartRecord
-from cached.store.store import Store
 from cached.types import State, Uri
 from tests.helpers.hostile import Op, Synthetic
 from tests.helpers.rig import PART, Rig, files_of, inode, names_in
+from tests.unit.store.making import open_store
 
 SIZE = 8 * PART
 DATA = Synthetic(SIZE, "bkt/big").read(0, SIZE)
@@ -31,7 +31,7 @@ async def leave_partial(rig: Rig, data: bytes) -> None:
 
 
 def write_partial(root: Path, listing: Listing, data: bytes) -> None:
-    store = Store.open(root, allow_root_filesystem=True, allow_network_filesystem=False, clock=SystemClock())
+    store = open_store(root, clock=SystemClock())
     entry = listing.entries[0]
     ingest = store.begin_ingest(listing.source_id, entry.pin.validator, entry.size, resumable=True)
     with ingest.path.open("r+b") as file:

@@ -13,8 +13,8 @@ HOLDER = """
 import sys
 from pathlib import Path
 from cached.clock import SystemClock
-from cached.store.store import Store
-Store.open(Path(sys.argv[1]), allow_root_filesystem=True, allow_network_filesystem=False, clock=SystemClock())
+from tests.unit.store.making import open_store
+open_store(Path(sys.argv[1]), clock=SystemClock())
 print("open", flush=True)
 sys.stdin.read()
 """

@@ -11,6 +11,8 @@ from pathlib import Path
 import msgspec
 
 from cached.api.types import Want
+from cached.clock import Clock
+from cached.config import Amount, Budget, Leases, Seconds
 from cached.store.ingest import Ingest
 from cached.store.records import ManifestFile, PartRecord, Placed, Ref
 from cached.store.store import Store
@@ -33,8 +35,22 @@ class StillClock:
         return self.now
 
 
-def open_store(root: Path, *, clock: StillClock | None = None) -> Store:
-    return Store.open(root, allow_root_filesystem=True, allow_network_filesystem=False, clock=clock or StillClock())
+UNLIMITED = Budget(min_free=Amount("0"), grace=Seconds(0))
+"""How full a machine's disk is must not decide a test, and nothing waits."""
+
+
+NOBODY = Leases()
+
+
+def open_store(root: Path, *, clock: Clock | None = None, budget: Budget = UNLIMITED, leases: Leases = NOBODY) -> Store:
+    return Store.open(
+        root,
+        allow_root_filesystem=True,
+        allow_network_filesystem=False,
+        budget=budget,
+        leases=leases,
+        clock=clock or StillClock(),
+    )
 
 
 def digest_of(data: bytes) -> Digest:
