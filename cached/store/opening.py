@@ -5,25 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cached.clock import Clock
-from cached.config import Budget, Leases
+from cached.config import Budget
+from cached.config import Leases as LeaseSettings
 from cached.layout import Layout
 from cached.store.aliases import Aliases
 from cached.store.blobs import Blobs, scan_blobs
 from cached.store.holds import Holds
 from cached.store.index import Index, open_index
 from cached.store.ingests import Ingests, clean_ingests
+from cached.store.leases import Leases, read_leases
+from cached.store.pins import Pins, read_pins
 from cached.store.recover import (
     RecoveryReport,
     boot_id,
     check_models,
     drop_temporaries,
     restore_links,
-    set_refs_aside,
+    set_aside,
 )
 from cached.store.refs import Refs, announced_removals, read_refs
 from cached.store.removal import Removal
 from cached.store.space import Space, disk
+from cached.store.transitions import Transitions
 from cached.store.trees import Trees, clean_trees
+from cached.store.wantlists import WantLists, read_want_lists
 from cached.types import TreeId
 
 DOUBT = 600.0
@@ -40,15 +45,19 @@ class Parts:
     index: Index
     ingests: Ingests
     refs: Refs
+    leases: Leases
+    pins: Pins
     removal: Removal
     space: Space
+    transitions: Transitions
     trees: Trees
+    wants: WantLists
     unclaimed: set[TreeId]
     report: RecoveryReport
     warnings: tuple[str, ...]
 
 
-def recover(layout: Layout, *, budget: Budget, leases: Leases, clock: Clock) -> Parts:
+def recover(layout: Layout, *, budget: Budget, leases: LeaseSettings, clock: Clock) -> Parts:
     """Bring a prepared, locked root in order and assemble the store. Raises OSError."""
     index = open_index(layout.index)
     try:
@@ -58,7 +67,7 @@ def recover(layout: Layout, *, budget: Budget, leases: Leases, clock: Clock) -> 
         raise
 
 
-def _recover(layout: Layout, index: Index, *, budget: Budget, leases: Leases, clock: Clock) -> Parts:  # noqa: ARG001
+def _recover(layout: Layout, index: Index, *, budget: Budget, leases: LeaseSettings, clock: Clock) -> Parts:  # noqa: ARG001
     unclean = _went_down(index)
     temporaries = drop_temporaries(layout)
     partials, dropped = clean_ingests(layout)
@@ -76,6 +85,19 @@ def _recover(layout: Layout, index: Index, *, budget: Budget, leases: Leases, cl
     removals = announced_removals(layout)
     for record in removals:
         removal.finish(record)
+    found_leases, bad_leases = read_leases(layout)
+    found_pins, bad_pins = read_pins(layout)
+    found_wants, bad_wants = read_want_lists(layout)
+    unread = [
+        f"{path} cannot be read: {what}"
+        for paths, what in (
+            (bad_leases, "what it leased is not known; it is in quarantine/ now"),
+            (bad_pins, "the name is taken as pinned; pin it again, or unpin it"),
+            (bad_wants, "what it wants is not known, so nothing of it is withdrawn until it is written again"),
+        )
+        for path in paths
+    ]
+    transitions = Transitions()
     made, strays, problems = restore_links(layout, checked)
     report = RecoveryReport(
         unclean=unclean,
@@ -87,7 +109,8 @@ def _recover(layout: Layout, index: Index, *, budget: Budget, leases: Leases, cl
         temporaries_dropped=temporaries,
         symlinks_made=made,
         symlinks_dropped=strays,
-        refs_damaged=set_refs_aside(layout, unreadable),
+        refs_damaged=set_aside(layout, unreadable),
+        leases_damaged=set_aside(layout, bad_leases),
         models_damaged=sum(found[name] != ref for name, ref in checked.items()),
         blobs_quarantined=quarantined,
         index_rebuilt=index.rebuilt,
@@ -99,12 +122,16 @@ def _recover(layout: Layout, index: Index, *, budget: Budget, leases: Leases, cl
         index=index,
         ingests=Ingests(layout, sizes=partials),
         refs=refs,
+        leases=Leases(layout, holds, leases=found_leases, settings=leases, clock=clock, transitions=transitions),
+        pins=Pins(layout, found_pins, clock=clock, transitions=transitions),
         removal=removal,
         space=Space(lambda: disk(layout.root)),
+        transitions=transitions,
         trees=trees,
         unclaimed=unclaimed,
+        wants=WantLists(layout, found_wants, unread=(path.stem for path in bad_wants), transitions=transitions),
         report=report,
-        warnings=problems,
+        warnings=(*problems, *unread),
     )
 
 

@@ -6,7 +6,7 @@ Each decodes strictly: an unknown field is damage, and damage is a miss, never a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -233,6 +233,22 @@ class Usage:
     def used(self) -> int:
         """What `budget.max_bytes` limits, without reservations."""
         return self.bytes_blobs + self.bytes_partial + self.bytes_trash + self.bytes_quarantine
+
+
+def read_named(folder: Path, kind: type[T], path_of: Callable[[T], Path]) -> tuple[tuple[T, ...], tuple[Path, ...]]:
+    """Every record in a folder, in the order of their names, and the files named like one that are damaged or not
+    called what `path_of` says of their content. Hidden names belong to work in progress. Raises OSError.
+    """
+    found, damaged = [], []
+    for path in sorted(folder.glob("*.json")):
+        if path.name.startswith("."):
+            continue
+        record = read_record(path, kind)
+        if record is None or path_of(record) != path:
+            damaged.append(path)
+        else:
+            found.append(record)
+    return tuple(found), tuple(damaged)
 
 
 def read_record(path: Path, kind: type[T]) -> T | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,8 @@ class RecoveryReport:
     symlinks_dropped: int = 0
     refs_damaged: int = 0
     """Moved to quarantine/."""
+    leases_damaged: int = 0
+    """Moved to quarantine/."""
     models_damaged: int = 0
     """Refs whose tree is missing or damaged: demanded again."""
     blobs_quarantined: int = 0
@@ -49,21 +51,24 @@ class RecoveryReport:
 
 def drop_temporaries(layout: Layout) -> int:
     """Remove what `fsops.temporary` names were left behind; how many."""
-    folders = (layout.root, layout.manifests, layout.refs, layout.aliases, layout.models)
+    folders = (
+        layout.root, layout.manifests, layout.refs, layout.aliases, layout.models,
+        layout.leases, layout.pins, layout.wants,
+    )  # fmt: skip
     found = [path for folder in folders for path in folder.iterdir() if path.name.startswith(TEMP)]
     return sum(fsops.unlink(path) for path in found)
 
 
-def set_refs_aside(layout: Layout, damaged: Iterable[Path]) -> int:
-    """Move refs that cannot be read to quarantine/; how many."""
-    moved = 0
+def set_aside(layout: Layout, damaged: Sequence[Path]) -> int:
+    """Move records that cannot be read to quarantine/; how many."""
     for path in damaged:
-        fsops.rename(path, layout.quarantine / f"ref-{path.stem}-{secrets.token_hex(4)}")
-        moved += 1
-    if moved:
+        kind = path.parent.name.removesuffix("s")
+        fsops.rename(path, layout.quarantine / f"{kind}-{path.stem}-{secrets.token_hex(4)}")
+    if damaged:
         fsops.fsync_dir(layout.quarantine)
-        fsops.fsync_dir(layout.refs)
-    return moved
+    for folder in sorted({path.parent for path in damaged}):
+        fsops.fsync_dir(folder)
+    return len(damaged)
 
 
 def check_models(layout: Layout, refs: dict[ModelName, Ref], blobs: Blobs) -> tuple[dict[ModelName, Ref], int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from cached import codec, failpoints, fsops
 from cached.errors import Conflict
 from cached.layout import TRASH, Layout
-from cached.store.records import Ref, read_record
+from cached.store.records import Ref, read_named
 from cached.types import ModelName, TreeId
 
 MODE = 0o600
@@ -106,17 +106,8 @@ def _read_link(path: Path) -> str | None:
 
 def read_refs(layout: Layout) -> tuple[dict[ModelName, Ref], tuple[Path, ...]]:
     """Every ref on disk, and the files named like one that are damaged. Raises OSError."""
-    refs: dict[ModelName, Ref] = {}
-    damaged = []
-    for path in sorted(layout.refs.glob("*.json")):
-        if path.name.startswith("."):
-            continue
-        ref = read_record(path, Ref)
-        if ref is None or path.name != f"{ref.name}.json":
-            damaged.append(path)
-        else:
-            refs[ref.name] = ref
-    return refs, tuple(damaged)
+    refs, damaged = read_named(layout.refs, Ref, lambda ref: layout.ref(ref.name))
+    return {ref.name: ref for ref in refs}, damaged
 
 
 def announced_removals(layout: Layout) -> list[Path]:

@@ -6,10 +6,11 @@ takes them down; payload, syncs of blobs and the staging of trees happen outside
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from cached.api.types import HolderView, LeaseAsk, Renewed
 from cached.clock import Clock
 from cached.config import Budget, Leases
 from cached.errors import NotFound
@@ -20,10 +21,22 @@ from cached.store.ingest import Ingest
 from cached.store.lock import take_lock
 from cached.store.opening import Parts, recover
 from cached.store.oserrors import mapped
-from cached.store.records import Alias, Manifest, ManifestFile, Published, Ref, Usage, ingest_key, manifest_of
+from cached.store.records import (
+    Alias,
+    Lease,
+    Manifest,
+    ManifestFile,
+    Pin,
+    Published,
+    Ref,
+    Usage,
+    WantList,
+    ingest_key,
+    manifest_of,
+)
 from cached.store.root import check_place, folds_names, make_root, prepare, refuse_foreign
 from cached.store.space import Reservation, disk
-from cached.types import Digest, ModelName, TreeId
+from cached.types import Digest, HolderName, LeaseId, ModelName, TreeId
 
 
 class Store:
@@ -162,6 +175,8 @@ class Store:
         with self._parts.holds.lock:
             if ref.placed and not self.layout.tree(ref.placed.tree).is_dir():
                 raise NotFound(f"no tree {ref.placed.tree.short} for {ref.name}", hint="publish it first")
+            if ref.placed:
+                self._parts.leases.follow(ref.name, ref.placed.tree)
             self._parts.refs.put(ref)
             if ref.placed:
                 self._parts.unclaimed.discard(ref.placed.tree)
@@ -187,7 +202,104 @@ class Store:
             if ref is None:
                 raise NotFound(f"no model {name!r}", hint="`cachectl ls` shows what is here")
             record = self._parts.refs.announce_removal(ref)
+            self._parts.pins.drop(name)
         return self._parts.removal.finish(record)
+
+    # ------------------------------------------------------------------ who keeps what
+
+    @mapped("take a lease")
+    def lease(self, identity: LeaseId, ask: LeaseAsk) -> Lease:
+        """Keep what is asked for on disk while somebody reads it; durable once it returns.
+
+        By name it holds what the name points to, what it will point to, and what it left after `ask.since`. Raises
+        NotFound for a name or tree that is not here; Conflict when the id is another holder's, or the tree is just
+        being evicted; CachedError.
+        """
+        lease = self._parts.leases.take(identity, ask, self._leased)
+        if lease is None:
+            what = f"model named {ask.name}" if ask.name else f"tree {ask.tree}"
+            raise NotFound(f"there is no {what} to lease", hint="`cachectl ls` shows what is here")
+        return lease
+
+    @mapped("release a lease")
+    def release(self, identity: LeaseId) -> Lease:
+        """End a lease; what it held counts as used just now. Raises NotFound, CachedError."""
+        lease = self._parts.leases.release(identity)
+        if lease is None:
+            raise NotFound(f"there is no lease {identity}", hint="`cachectl leases` shows them")
+        for tree in lease.trees:
+            self.touch(tree)
+        return lease
+
+    @mapped("renew a holder's leases")
+    def renew(self, holder: HolderName, leases: Mapping[LeaseId, LeaseAsk]) -> Renewed:
+        """Make these all that the holder has. What is not here is told as missing. Raises Conflict, CachedError."""
+        return self._parts.leases.renew(holder, leases, self._leased)
+
+    def _leased(self, ask: LeaseAsk) -> tuple[TreeId, ...] | None:
+        """The trees that a lease is of; None if there is no such name or tree. Called under the lock."""
+        if ask.tree is not None:
+            return (ask.tree,) if self.layout.tree(ask.tree).is_dir() else None
+        ref = self._parts.refs.get(ask.name) if ask.name else None
+        if ref is None:
+            return None
+        since = self._clock.wall() if ask.since is None else ask.since
+        left = [held.tree for held in ref.history if held.until is None or held.until >= since]
+        trees = ([ref.placed.tree] if ref.placed else []) + left
+        return tuple(dict.fromkeys(tree for tree in trees if self.layout.tree(tree).is_dir()))
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Every lease, by id."""
+        return self._parts.leases.all()
+
+    def holders(self) -> tuple[HolderView, ...]:
+        """Who holds leases, and the holders that the settings name."""
+        return self._parts.leases.holders()
+
+    @mapped("pin a model")
+    def pin(self, name: ModelName) -> Pin:
+        """Keep what the name points to. Raises NotFound, CachedError."""
+        with self._parts.holds.lock:
+            if self._parts.refs.get(name) is None:
+                raise NotFound(f"there is no model named {name} to pin", hint="`cachectl ls` shows what is here")
+            return self._parts.pins.put(name)
+
+    @mapped("unpin a model")
+    def unpin(self, name: ModelName) -> None:
+        """Let it be evicted again. Raises NotFound, CachedError."""
+        with self._parts.holds.lock:
+            if not self._parts.pins.drop(name):
+                raise NotFound(f"{name} is not pinned", hint="`cachectl ls` shows what is")
+
+    def pins(self) -> tuple[Pin, ...]:
+        """Every pin, by name."""
+        with self._parts.holds.lock:
+            return self._parts.pins.all()
+
+    @mapped("record a want-list")
+    def put_wants(self, wanted: WantList) -> None:
+        """Replace a holder's list. Raises CachedError."""
+        with self._parts.holds.lock:
+            self._parts.wants.put(wanted)
+
+    def want_lists(self) -> tuple[WantList, ...]:
+        """Every want-list, by holder."""
+        with self._parts.holds.lock:
+            return self._parts.wants.all()
+
+    @property
+    def unread_wants(self) -> frozenset[str]:
+        """Holders whose want-list could not be read at the start and has not been written since."""
+        return frozenset(self._parts.wants.unread)
+
+    @property
+    def transitions(self) -> dict[str, int]:
+        """How often each change of a state has happened since the start."""
+        return self._parts.transitions.counts
+
+    def record(self, transition: str) -> None:
+        """Tell a change of the node's state in the place where all others are told."""
+        self._parts.transitions.record(transition)
 
     @mapped("drop partial downloads")
     def drop_partials(self) -> int:
