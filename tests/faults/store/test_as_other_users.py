@@ -46,7 +46,7 @@ def _fill(top: Path) -> None:
     shutil.copytree(REPOSITORY / "cached", top / "cached", ignore=ignore)
     shutil.copytree(REPOSITORY / "tests/unit/store", top / "tests/unit/store", ignore=ignore)
     (top / "pytest.ini").write_text(SETTINGS)
-    for name in _closure({"pytest", "hypothesis", "msgspec"}):
+    for name in _closure({"pytest", "hypothesis", "msgspec", "structlog"}):
         _copy_distribution(name, top / "site")
     subprocess.run(["chmod", "-R", "a+rX", str(top)], check=True)
     (top / ".hypothesis").mkdir()
