@@ -2,12 +2,13 @@
 
 A change is put in line in memory, in an order that its caller decides, and waited for later. Whoever waits first
 carries out everything that is in line by then, and the others find theirs done: 64 callers at once cost one sync of
-the folder instead of 64.
+the folder instead of 64. Groups follow each other, so changes of one path take effect in the order of the line.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import threading
 from collections.abc import Sequence
@@ -17,10 +18,16 @@ from pathlib import Path
 from cached import failpoints, fsops
 from cached.fsops import File
 
+OPEN = 64
+"""Files of a group that are open at the same time; a complete list may bring a thousand."""
+
 
 @dataclass(slots=True, eq=False)
 class Change:
-    """One file to write (`data`) or to remove (None). `error` is set when it failed; `done` either way."""
+    """One file to write (`data`) or to remove (None). `error` is set when it failed; `done` either way.
+
+    After an error the disk may have it all the same: its caller counts on neither.
+    """
 
     path: Path
     data: bytes | None
@@ -47,14 +54,14 @@ class Together:
         return self._put(Change(path, None))
 
     def wait(self, changes: Sequence[Change]) -> None:
-        """Until all of them are durable. Raises the OSError of the first that failed."""
+        """Until all of them are done, by this thread or another. Raises the OSError of the first that failed."""
         while not all(change.done for change in changes):
             group = self._take(changes)
             if group:
                 self._commit(group)
-        for change in changes:
-            if change.error:
-                raise change.error
+        for error in (change.error for change in changes):
+            if error:  # a new one: other threads raise it too
+                raise OSError(error.errno, error.strerror, error.filename) from error
 
     def _put(self, change: Change) -> Change:
         with self._turn:
@@ -75,9 +82,12 @@ class Together:
     def _commit(self, group: Sequence[Change]) -> None:
         try:
             self._carry_out(group)
-        except OSError as error:  # of the folder: what became of any of them is not known
+        except BaseException as error:  # of them all: nobody may take his for durable, whatever it was
+            broken = OSError(errno.EIO, f"broken off by {type(error).__name__}", str(self._folder))
             for change in group:
-                change.error = change.error or error
+                change.error = change.error or (error if isinstance(error, OSError) else broken)
+            if not isinstance(error, OSError):
+                raise
         finally:
             with self._turn:
                 for change in group:
@@ -86,17 +96,25 @@ class Together:
                 self._turn.notify_all()
 
     def _carry_out(self, group: Sequence[Change]) -> None:
-        with contextlib.ExitStack() as files:
-            written = [(change, file) for change in group if (file := _create(change, files))]
-            for _, file in written:  # let the disk work on all of them before the first is waited for
-                os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_DONTNEED)
-            for change, file in written:
-                _sync(change, file)
+        for start in range(0, len(group), OPEN):
+            _write(group[start : start + OPEN])
         failpoints.hit("together.after_sync")
-        for change in group:
-            _name(change)
+        named = [_name(change) for change in group]
         failpoints.hit("together.after_names")
-        fsops.fsync_dir(self._folder)
+        if any(named):
+            fsops.fsync_dir(self._folder)
+
+
+def _write(group: Sequence[Change]) -> None:
+    """The temporaries, durable. The disk works on all of them before the first is waited for."""
+    with contextlib.ExitStack() as files:
+        written = [(change, file) for change in group if (file := _create(change, files))]
+        for change, file in written:
+            try:
+                with file:
+                    fsops.fsync(file)
+            except OSError as error:
+                _fail(change, error)
 
 
 def _create(change: Change, files: contextlib.ExitStack) -> File | None:
@@ -106,22 +124,17 @@ def _create(change: Change, files: contextlib.ExitStack) -> File | None:
     try:
         file = files.enter_context(fsops.create(change.temp))
         fsops.pwrite_all(file, change.data, 0)
+        os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_DONTNEED)  # begins to write back, and does not wait
     except OSError as error:
         _fail(change, error)
         return None
     return file
 
 
-def _sync(change: Change, file: File) -> None:
-    try:
-        fsops.fsync(file)
-    except OSError as error:
-        _fail(change, error)
-
-
-def _name(change: Change) -> None:
+def _name(change: Change) -> bool:
+    """Carry out the rename or unlink; False if the change has failed."""
     if change.error:
-        return
+        return False
     try:
         if change.temp is None:
             fsops.unlink(change.path)
@@ -129,6 +142,7 @@ def _name(change: Change) -> None:
             fsops.rename(change.temp, change.path)
     except OSError as error:
         _fail(change, error)
+    return change.error is None
 
 
 def _fail(change: Change, error: OSError) -> None:
