@@ -14,7 +14,7 @@ from cached.store.holds import Holds
 from cached.store.index import Index, open_index
 from cached.store.ingests import Ingests, clean_ingests
 from cached.store.leases import Leases, read_leases
-from cached.store.pins import Pins, read_pins
+from cached.store.pins import Pins, load_pins
 from cached.store.recover import (
     RecoveryReport,
     boot_id,
@@ -86,13 +86,16 @@ def _recover(layout: Layout, index: Index, *, budget: Budget, leases: LeaseSetti
     for record in removals:
         removal.finish(record)
     found_leases, bad_leases = read_leases(layout)
-    found_pins, bad_pins = read_pins(layout)
+    found_pins, bad_pins = load_pins(layout)
     found_wants, bad_wants = read_want_lists(layout)
     unread = [
         f"{path} cannot be read: {what}"
         for paths, what in (
-            (bad_leases, "what it leased is not known; it is in quarantine/ now"),
-            (bad_pins, "the name is taken as pinned; pin it again, or unpin it"),
+            (
+                bad_leases,
+                "what it leased is not known, so nothing is evicted until it is taken again, listed or released",
+            ),
+            (bad_pins, "the name stays pinned"),
             (bad_wants, "what it wants is not known, so nothing of it is withdrawn until it is written again"),
         )
         for path in paths
@@ -110,7 +113,7 @@ def _recover(layout: Layout, index: Index, *, budget: Budget, leases: LeaseSetti
         symlinks_made=made,
         symlinks_dropped=strays,
         refs_damaged=set_aside(layout, unreadable),
-        leases_damaged=set_aside(layout, bad_leases),
+        leases_damaged=len(bad_leases),
         models_damaged=sum(found[name] != ref for name, ref in checked.items()),
         blobs_quarantined=quarantined,
         index_rebuilt=index.rebuilt,

@@ -49,17 +49,20 @@ class Pins:
         return tuple(pin for _, pin in sorted(self._pins.items()))
 
 
-def read_pins(layout: Layout) -> tuple[tuple[Pin, ...], tuple[Path, ...]]:
-    """Every pin on disk, and the files named like one that cannot be read. Raises OSError.
+def load_pins(layout: Layout) -> tuple[tuple[Pin, ...], tuple[Path, ...]]:
+    """Every pin on disk, and the files named like one that could not be read. Raises OSError.
 
-    An unreadable one pins all the same: its name says what.
+    An unreadable one pins all the same, and is written anew: its name says all that matters.
     """
     pins, damaged = read_named(layout.pins, Pin, lambda pin: layout.pin(pin.name))
-    return (*pins, *(pin for path in damaged if (pin := _by_name(path)))), damaged
+    mended = tuple(pin for path in damaged if (pin := _by_name(path)))
+    for pin in mended:
+        fsops.write_file(layout.pin(pin.name), codec.encode(pin))
+    return (*pins, *mended), damaged
 
 
 def _by_name(path: Path) -> Pin | None:
     try:
         return Pin(name=ModelName(path.stem), at=path.stat().st_mtime)
     except ValueError:
-        return None
+        return None  # no name was ever called so

@@ -42,7 +42,7 @@ class RecoveryReport:
     refs_damaged: int = 0
     """Moved to quarantine/."""
     leases_damaged: int = 0
-    """Moved to quarantine/."""
+    """They stay, and keep everything from being evicted."""
     models_damaged: int = 0
     """Refs whose tree is missing or damaged: demanded again."""
     blobs_quarantined: int = 0

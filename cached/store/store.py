@@ -201,8 +201,8 @@ class Store:
             ref = self._parts.refs.get(name)
             if ref is None:
                 raise NotFound(f"no model {name!r}", hint="`cachectl ls` shows what is here")
+            self._parts.pins.drop(name)  # first: a crash in between must not leave it to the next model of that name
             record = self._parts.refs.announce_removal(ref)
-            self._parts.pins.drop(name)
         return self._parts.removal.finish(record)
 
     # ------------------------------------------------------------------ who keeps what
@@ -227,14 +227,21 @@ class Store:
         lease = self._parts.leases.release(identity)
         if lease is None:
             raise NotFound(f"there is no lease {identity}", hint="`cachectl leases` shows them")
-        for tree in lease.trees:
-            self.touch(tree)
+        self._touch_all(lease)
         return lease
 
     @mapped("renew a holder's leases")
     def renew(self, holder: HolderName, leases: Mapping[LeaseId, LeaseAsk]) -> Renewed:
-        """Make these all that the holder has. What is not here is told as missing. Raises Conflict, CachedError."""
-        return self._parts.leases.renew(holder, leases, self._leased)
+        """Make these all that the holder has. What is not here is told as missing; what it no longer names counts as
+        used just now. Raises Conflict, CachedError."""
+        renewed, ended = self._parts.leases.renew(holder, leases, self._leased)
+        for lease in ended:
+            self._touch_all(lease)
+        return renewed
+
+    def _touch_all(self, lease: Lease) -> None:
+        for tree in lease.trees:
+            self.touch(tree)
 
     def _leased(self, ask: LeaseAsk) -> tuple[TreeId, ...] | None:
         """The trees that a lease is of; None if there is no such name or tree. Called under the lock."""

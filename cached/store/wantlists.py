@@ -22,7 +22,7 @@ class WantLists:
     def __init__(
         self, layout: Layout, lists: Iterable[WantList], *, unread: Iterable[str], transitions: Transitions
     ) -> None:
-        self.unread = set(unread)
+        self.unread = {holder for holder in unread if _is_holder(holder)}
         """Holders whose list could not be read, until they say again what they want: it may be anything."""
         self._layout = layout
         self._lists = {each.holder: each for each in lists}
@@ -57,6 +57,14 @@ class WantLists:
             for want in each.wants:
                 if want.name is not None:
                     self._by_name[want.name] = (*self._by_name.get(want.name, ()), (each.holder, want))
+
+
+def _is_holder(text: str) -> bool:
+    try:
+        HolderName(text)
+    except ValueError:
+        return False
+    return True
 
 
 def read_want_lists(layout: Layout) -> tuple[tuple[WantList, ...], tuple[Path, ...]]:
