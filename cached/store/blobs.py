@@ -12,6 +12,7 @@ import secrets
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from cached import failpoints, fsops
 from cached.errors import Code, Corrupt
@@ -69,9 +70,11 @@ class Blobs:
         """Step 5. False if the blob was here already, and sound, so that the old inode stays."""
         target = self._layout.blob(digest)
         while not fsops.link(ingest.path, target):
+            judged = _inode(target)
             if self.sound(digest, size=ingest.size):
                 return False
-            self.quarantine(digest)
+            if judged is not None:  # otherwise another has just moved it away
+                self.quarantine(digest, inode=judged)
         self._count(1, ingest.size)
         return True
 
@@ -88,14 +91,20 @@ class Blobs:
         except FileNotFoundError:
             return False
 
-    def quarantine(self, digest: Digest) -> None:
-        """Move a damaged blob out of the way, for a person to look at. Its readers and trees keep the inode."""
-        path = self._layout.blob(digest)
-        try:
-            size = path.lstat().st_size
-            fsops.rename(path, self._layout.quarantine / f"{digest}-{secrets.token_hex(4)}")
-        except FileNotFoundError:
-            return
+    def quarantine(self, digest: Digest, *, inode: int | None = None) -> None:
+        """Move a damaged blob out of the way, for a person to look at. Its readers and trees keep the inode.
+
+        With `inode` only that one: of two who found it damaged, the second would move the first one's successor.
+        """
+        path, aside = self._layout.blob(digest), self._layout.quarantine / f"{digest}-{secrets.token_hex(4)}"
+        with self._lock:
+            if inode is not None and _inode(path) != inode:
+                return
+            try:
+                size = path.lstat().st_size
+                fsops.rename(path, aside)
+            except FileNotFoundError:
+                return
         fsops.fsync_dir(self._layout.quarantine)
         fsops.fsync_dir(path.parent)
         self._index.forget([digest])
@@ -117,6 +126,13 @@ class Blobs:
         with self._lock:
             self.count += blobs
             self.bytes += size
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.lstat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _check_size(ingest: Ingest) -> None:
