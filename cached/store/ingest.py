@@ -122,18 +122,25 @@ class Ingest:
         if not self.resumable:
             self.discard()
             return
-        self._close_files()
-        self._finish(kept=True)
+        try:
+            self._close_files()
+        finally:
+            self._finish(kept=True)
 
     @mapped("drop a download")
     def discard(self) -> None:
-        """Remove everything; its space is free at once, even while a worker still has the file open."""
+        """Remove everything; its space is free at once, even while a worker still has the file open.
+
+        It is spent also when the disk refuses that: its key must not stay taken. What is left the next start removes.
+        """
         if self.spent:
             return
-        _drop(self._data)
-        with contextlib.suppress(OSError):  # what close could tell about bytes that are dropped is of no use
-            self._close_files()
-        self._finish(kept=False)
+        try:
+            _drop(self._data)
+        finally:
+            with contextlib.suppress(OSError):  # what close could tell about bytes that are dropped is of no use
+                self._close_files()
+            self._finish(kept=False)
 
     def clear(self) -> None:
         """Step 6, for sealing alone: the data has become a blob, so remove the names here. Raises OSError."""
