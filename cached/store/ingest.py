@@ -188,17 +188,17 @@ def create_files(folder: Path, meta: IngestMeta, *, resumable: bool) -> tuple[Fi
 
     Raises InsufficientSpace (nothing of the file is left) and OSError.
     """
-    data = fsops.create(data_path(folder, meta) if resumable else flat_path(folder, meta))
-    try:
+    with contextlib.ExitStack() as undo:  # all of it, whatever else the disk refuses
+        data = fsops.create(data_path(folder, meta) if resumable else flat_path(folder, meta))
+        undo.callback(data.close)
+        undo.callback(_drop, data)
         _allocate(data, meta.size)
-        if not resumable:
-            return data, None
-        journaled = fsops.create(parts_path(folder, meta))
-        fsops.write_file(folder / META, codec.encode(meta))
-    except BaseException:
-        _drop(data)
-        data.close()
-        raise
+        journaled = None
+        if resumable:
+            journaled = fsops.create(parts_path(folder, meta))
+            undo.callback(journaled.close)
+            fsops.write_file(folder / META, codec.encode(meta))
+        undo.pop_all()
     return data, journaled
 
 

@@ -7,15 +7,16 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from cached import failpoints, fsops
-from cached.errors import CachedError, Code
+from cached.errors import Code
 from cached.fsops import Kind, Op
 from cached.store.store import Store
-from tests.faults.store.life import N, check_after, life
+from tests.faults.store.life import N, check_after, life, problem_of
 from tests.unit.store.making import open_store
 
 CODES = {"enospc": Code.INSUFFICIENT_SPACE, "eio": Code.INTERNAL}
@@ -67,9 +68,8 @@ def test_each_operation_that_fails_once_is_told_and_lived_through(
         store, armed = emptied(root), {f"fsops.{kind}": (number, action)}
         with monkeypatch.context() as patched:
             patched.setattr(failpoints, "_armed", armed)
-            try:
-                life(store)
-            except CachedError as error:
-                assert (error.code, bool(error.hint)) == (CODES[action], True), f"{kind} {number}: {error!r}"
+            problem = problem_of(partial(life, store))
         assert armed == {}, f"{kind} {number} was not reached"
+        assert problem, f"{kind} {number}"
+        assert (problem.code, bool(problem.hint)) == (CODES[action], True), f"{kind} {number}: {problem!r}"
         check_after(store)
