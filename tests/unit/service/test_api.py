@@ -72,7 +72,8 @@ async def test_an_unknown_field_is_named_with_what_is_allowed(service: Service) 
     reply = await service.ask("POST", "/v1/prefetches", b'{"uri": "s3://b/m", "nmae": "x"}')
     assert reply.status == 400
     assert reply.json["message"] == (
-        "the request is not a Want: unknown field `nmae`; allowed: uri, name, allow, ignore, sha256"
+        "the request is not a Want: unknown field `nmae`; allowed: uri, name, allow, ignore, sha256, "
+        "namespace, priority, deadline, pin, expires, reason"
     )
 
 
