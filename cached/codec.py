@@ -6,6 +6,7 @@ and numbers of `cached.types` and `cached.config` pass through as plain JSON val
 
 from __future__ import annotations
 
+import enum
 import re
 import typing
 from collections.abc import Callable
@@ -18,6 +19,7 @@ T = TypeVar("T")
 _PATH = re.compile(r" - at `\$(.*)`\Z")
 _STEP = re.compile(r"\.([^.\[]+)|\[(.*?)\]")
 _UNKNOWN = "Object contains unknown field "
+_CHOICE = "Invalid enum value "
 
 
 def _to_plain(value: object) -> object:
@@ -88,6 +90,8 @@ def explain(error: msgspec.MsgspecError, kind: type[Any], data: bytes | str, rea
     if text.startswith(_UNKNOWN):
         inside = f" in `{place}`" if place else ""
         return f"unknown field {text.removeprefix(_UNKNOWN)}{inside}; allowed: {', '.join(_fields(kind, steps))}"
+    if text.startswith(_CHOICE):
+        return f"`{place}`: {text}; allowed: {', '.join(_choices(kind, steps))}"
     if place and text.startswith("Expected "):
         return f"`{place}` is {_at(read(data), steps)}: e{text[1:]}"
     return f"`{place}`: {text}" if place else text
@@ -100,11 +104,25 @@ def _steps(path: str) -> tuple[str | int, ...]:
 
 def _fields(kind: Any, steps: tuple[str | int, ...]) -> list[str]:
     """The names that a struct somewhere below `kind` knows."""
+    struct = _struct(_kind_at(kind, steps))
+    return [field.encode_name for field in msgspec.structs.fields(struct)] if struct else []
+
+
+def _choices(kind: Any, steps: tuple[str | int, ...]) -> list[str]:
+    """The values of an enum somewhere below `kind`."""
+    found = _kind_at(kind, steps)
+    kinds = [
+        each for each in (found, *typing.get_args(found)) if isinstance(each, type) and issubclass(each, enum.Enum)
+    ]
+    return [str(member.value) for each in kinds for member in each]
+
+
+def _kind_at(kind: Any, steps: tuple[str | int, ...]) -> Any:
+    """The type of what is at that place."""
     for step in steps:
         if isinstance(step, str) and (struct := _struct(kind)):
             kind = typing.get_type_hints(struct).get(step)
-    struct = _struct(kind)
-    return [field.encode_name for field in msgspec.structs.fields(struct)] if struct else []
+    return kind
 
 
 def _struct(kind: Any) -> type[msgspec.Struct] | None:

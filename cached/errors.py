@@ -48,6 +48,8 @@ class Exit(enum.IntEnum):
     TIMEOUT = 8
     DAEMON_UNREACHABLE = 9
     INTERRUPTED = 130
+    NO_READER = 141
+    """The reader of stdout went away: what a shell says of a program that SIGPIPE ended."""
 
 
 @dataclass(frozen=True, slots=True)

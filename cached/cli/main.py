@@ -15,7 +15,7 @@ import typer
 
 import cached
 from cached.cli import models, prefetch, serve, settings, status, wait
-from cached.cli.output import Output
+from cached.cli.output import Output, give_up
 from cached.errors import CachedError, Exit, Permanent
 
 CACHECTL: dict[Callable[..., None], str] = {
@@ -80,6 +80,15 @@ def run(program: str, arguments: list[str]) -> int:
         return error.exit_code
     except click.Abort:
         return Exit.INTERRUPTED
+    except SystemExit:  # all that click makes of a reader that left
+        give_up(sys.stdout)
+        return Exit.NO_READER
+    except OSError as error:
+        if error.filename is not None:  # not stdout's: what touches files maps its errors itself
+            raise
+        give_up(sys.stdout)
+        output.error(CachedError(f"cannot write to stdout: {error.strerror}", hint="what was printed is not whole"))
+        return Exit.FAILED
     return int(result or Exit.OK)
 
 

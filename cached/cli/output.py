@@ -5,6 +5,8 @@ With `json` data is one JSON document, talk is silent, and an error is one JSON 
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO
@@ -41,24 +43,37 @@ class Output:
     def talk(self, line: str) -> None:
         """Say something on the way."""
         if not self.json:
-            self._err.write(f"{_plain(line)}\n")
-            self._err.flush()
+            self._say(_plain(line))
 
     def farewell(self, line: str) -> None:
         """The last word of a command that was interrupted: with --json one JSON object, as errors are."""
-        said = codec.encode({"message": _plain(line)}).decode() if self.json else _plain(line)
-        self._err.write(f"{said}\n")
-        self._err.flush()
+        self._say(codec.encode({"message": _plain(line)}).decode() if self.json else _plain(line))
 
     def error(self, error: CachedError) -> None:
         """What failed, why, and what mends it."""
         if self.json:
             body = ErrorBody(code=error.code, message=error.message, hint=error.hint, details=error.details)
-            self._err.write(f"{codec.encode(body).decode()}\n")
+            self._say(codec.encode(body).decode())
             return
         what, *why = error.message.splitlines() or [""]
         lines = [f"error: {what}", *(f"  {line}" for line in why), *([f"hint: {error.hint}"] if error.hint else [])]
-        self._err.writelines(f"{_plain(line)}\n" for line in lines)
+        self._say("\n".join(map(_plain, lines)))
+
+    def _say(self, text: str) -> None:
+        """On stderr. That nobody can read it must not change how the command ends."""
+        try:
+            self._err.write(f"{text}\n")
+            self._err.flush()
+        except OSError:
+            give_up(self._err)
+
+
+def give_up(stream: TextIO) -> None:
+    """Throw away what `stream` still has to write, so that the interpreter does not fail on it at its end."""
+    with contextlib.suppress(OSError, ValueError):  # no file is behind it
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -60,9 +60,18 @@ def _lock_or_refuse(file: File) -> None:
 
 
 def _refuse_if_flock_does_nothing(path: Path) -> None:
-    with fsops.open_existing(path, write=True) as canary:
-        if _locked(canary):
-            raise Permanent(
-                f"flock does nothing on the file system of {path}: a second lock was granted beside the first",
-                hint="put the root on a local file system such as ext4 or xfs",
-            )
+    if lock_problem(path):
+        raise Permanent(
+            f"flock does nothing on the file system of {path}: a second lock was granted beside the first",
+            hint="put the root on a local file system such as ext4 or xfs",
+        )
+
+
+def lock_problem(path: Path) -> str:
+    """Why the lock on `path`, which this process holds, would not stop another daemon; empty if it would. Raises
+    OSError."""
+    try:
+        with fsops.open_existing(path, write=True) as canary:
+            return f"a second lock on {path} was granted beside the first" if _locked(canary) else ""
+    except FileNotFoundError:
+        return f"{path} was removed"

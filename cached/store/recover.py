@@ -51,10 +51,7 @@ class RecoveryReport:
 
 def drop_temporaries(layout: Layout) -> int:
     """Remove what `fsops.temporary` names were left behind; how many."""
-    folders = (
-        layout.root, layout.manifests, layout.refs, layout.aliases, layout.models,
-        layout.leases, layout.pins, layout.wants,
-    )  # fmt: skip
+    folders = (layout.root, *layout.folders)
     found = [path for folder in folders for path in folder.iterdir() if path.name.startswith(TEMP)]
     return sum(fsops.unlink(path) for path in found)
 

@@ -23,6 +23,7 @@ from cached.types import ModelName, State
 from tests.helpers.hostile import Hostile
 
 BIN = Path(sys.executable).parent
+CHECKOUT = Path(__file__).parents[2]
 PATIENCE = 30.0
 
 
@@ -70,7 +71,8 @@ class Box:
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true"}
-        return kept | keys | {"CACHED_SOCKET": str(self.socket), "PYTHONWARNINGS": "default"}
+        ours = {"PYTHONPATH": str(CHECKOUT)}  # the programs are those beside this file, whichever is installed
+        return kept | keys | ours | {"CACHED_SOCKET": str(self.socket), "PYTHONWARNINGS": "default"}
 
     def config(self) -> Path:
         path = self.folder / "config.yaml"

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cached import codec
-from cached.api.types import Want
+from cached.api.types import LeaseAsk, Want
 from cached.config import Config
 
 
@@ -47,3 +47,11 @@ def test_requests_are_told_the_same_way(text: str, words: str) -> None:
     with pytest.raises(msgspec.MsgspecError) as caught:
         codec.decode(text, Want)
     assert words in codec.explain(caught.value, Want, text, msgspec.json.decode)
+
+
+def test_a_choice_is_told_with_what_may_be_chosen() -> None:
+    text = '{"holder": "csi", "kind": "disk", "name": "m"}'
+    with pytest.raises(msgspec.MsgspecError) as caught:
+        codec.decode(text, LeaseAsk)
+    said = codec.explain(caught.value, LeaseAsk, text, msgspec.json.decode)
+    assert said == "`kind`: Invalid enum value 'disk'; allowed: volume, pod, shell"

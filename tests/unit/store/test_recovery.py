@@ -69,7 +69,8 @@ def _trash(store: Store) -> None:
 
 
 def _temporaries(store: Store) -> None:
-    for folder in (store.layout.root, store.layout.refs, store.layout.manifests, store.layout.models):
+    layout = store.layout
+    for folder in (layout.root, layout.refs, layout.manifests, layout.models, layout.blobs, layout.trees):
         (folder / ".tmp-0123456789abcdef").touch()
 
 
@@ -129,7 +130,7 @@ CRASHES: dict[Callable[[Store], None], RecoveryReport] = {
     _broken_meta: RecoveryReport(partials_dropped=1),
     _staging: RecoveryReport(staging_dropped=1),
     _trash: RecoveryReport(trash_finished=1, models_damaged=1, symlinks_dropped=2),
-    _temporaries: RecoveryReport(temporaries_dropped=4),
+    _temporaries: RecoveryReport(temporaries_dropped=6),
     _missing_link: RecoveryReport(symlinks_made=1),
     _wrong_link: RecoveryReport(symlinks_made=1),
     _stray_link: RecoveryReport(symlinks_dropped=1),
